@@ -1,0 +1,1 @@
+"""The GitHub edge: PyGithub in, records and named faults out."""
