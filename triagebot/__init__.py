@@ -5,4 +5,6 @@ The rooms, from the edge inwards: `cli` wires, `nightly` says what happens in a 
 GitHub and the embedded model on which tests and the demo run.
 """
 
+from __future__ import annotations
+
 __version__ = "0.1.0"

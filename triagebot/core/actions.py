@@ -58,7 +58,9 @@ class EditComment:
     action = Action.COMMENT
 
     def request(self, repo: str) -> Request:
-        return Request(method="PATCH", path=f"/repos/{repo}/issues/comments/{self.comment_id}", body={"body": self.body})
+        return Request(
+            method="PATCH", path=f"/repos/{repo}/issues/comments/{self.comment_id}", body={"body": self.body}
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

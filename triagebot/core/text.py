@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-_REPLACED = {0: "\ufffd"} | {code: "\ufffd" for code in range(0xD800, 0xE000)}
+_REPLACED = {0: "\ufffd"} | dict.fromkeys(range(55296, 57344), "�")
 
 
 def canonical(text: str | None) -> str:
