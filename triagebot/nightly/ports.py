@@ -113,7 +113,7 @@ class Ledger(Protocol):
     def sent(self, row: OutboxRow, comment: Recorded | None) -> None: ...
 
     def postpone(self, row: OutboxRow, *, seconds: float, reason: str) -> None:
-        """Surely not delivered: pending again, not before `seconds` from now."""
+        """Surely not written: back to the status it was claimed from, not before `seconds` from now."""
 
     def unclear(self, row: OutboxRow, *, settle: float, reason: str) -> None:
         """Maybe delivered: unknown, looked at again after `settle`; the third such night makes it dead."""
@@ -124,6 +124,12 @@ class Ledger(Protocol):
     def withdraw(self, row: OutboxRow, *, reason: str) -> None: ...
 
     def bury(self, row: OutboxRow, *, reason: str) -> None: ...
+
+    def keep_comment(self, repo_id: int, issue: int, comment: Recorded) -> None:
+        """Healing: this comment stays; every recorded comment of the issue's rows becomes this one."""
+
+    def waiting(self, repo_id: int) -> Mapping[str, int]:
+        """How many outbox rows are `pending` or `unknown` now, by status."""
 
     # --- deleted comments
     def silence(self, repo_id: int, issue: int, *, reason: str) -> None: ...

@@ -1,0 +1,123 @@
+"""`run` and `deliver`: build the parts, run the night under the eye of the signals, tell how it went."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from triagebot.cli import signals, summary, terminal, wiring
+from triagebot.cli.boundary import ExitCode
+from triagebot.cli.environment import Environment, Redacting
+from triagebot.cli.progress import Progress
+from triagebot.cli.wiring import Choices, Output
+from triagebot.core.faults import Misconfigured
+from triagebot.core.prompt import Question
+from triagebot.core.verdict import Reply
+from triagebot.ledger import opening
+from triagebot.nightly import night
+from triagebot.nightly.night import Parts, Summary
+from triagebot.nightly.ports import Ledger, Tracker
+from triagebot.nightly.rehearsal import DryRun
+from triagebot.nightly.report import Tally
+from triagebot.nightly.settings import Orders
+from triagebot.nightly.stop import Stop, SystemClock
+
+
+def run(env: Environment, choices: Choices, orders: Orders, output: Output) -> int:
+    """One night, or a dry run of one. Returns the exit code; raises what ended the night early."""
+    config = wiring.read_config(choices)
+    settings = wiring.settings(config, env, choices)
+    stop = Stop()
+    with ExitStack() as stack:
+        model = stack.enter_context(wiring.model(config, env, stop)) if orders.triage else NoModel()
+        tracker = _tracker(env, choices)
+        ledger = stack.enter_context(_ledger(env, choices))
+        tally = Tally(stack.enter_context(_progress(env, output)))
+        parts = Parts(ledger=ledger, tracker=tracker, model=model, clock=SystemClock(stop), stop=stop)
+        ended = signals.attended(lambda: night.run(parts, settings, orders, tally), stop)
+    return _tell(ended, stop, tracker, env, output)
+
+
+class NoModel:
+    """Stands where no question will be asked."""
+
+    def ask(self, question: Question) -> Reply:
+        raise AssertionError("`deliver` asks nothing")
+
+
+def _tracker(env: Environment, choices: Choices) -> Tracker:
+    if choices.source is not None:
+        return wiring.from_file(env, choices, choices.source)
+    real = wiring.tracker(wiring.read_config(choices), env, choices)
+    return DryRun(real, env.github_api_url, "") if choices.dry_run else real
+
+
+@contextmanager
+def _ledger(env: Environment, choices: Choices) -> Iterator[Ledger]:
+    """The ledger; for a dry run a copy that is thrown away, for a file an empty one."""
+    if choices.source is not None:
+        opened = opening.throwaway()
+    elif choices.dry_run:
+        opened = opening.throwaway_copy(env.ledger)
+    else:
+        opened = opening.open_ledger(env.ledger)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+@contextmanager
+def _progress(env: Environment, output: Output) -> Iterator[Progress]:
+    """The bar or the lines, and beside them the log of the edges, both on stderr and without secrets."""
+    console = terminal.console(sys.stderr, no_color=env.no_color)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(Redacting(env.secrets))
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    log = logging.getLogger("triagebot")
+    log.setLevel(logging.DEBUG if output.verbose else logging.WARNING)
+    log.addHandler(handler)
+    try:
+        with Progress(console, quiet=output.json and not output.verbose) as progress:
+            yield progress
+    finally:
+        log.removeHandler(handler)
+
+
+def _tell(ended: Summary, stop: Stop, tracker: Tracker, env: Environment, output: Output) -> int:
+    """Print the summary. Raises the fault that stopped the night, after what was done has been told."""
+    if isinstance(stop.fault, Misconfigured) and not _did_something(ended):
+        raise stop.fault
+    if output.json:
+        told = _payloads(tracker, ended) if isinstance(tracker, DryRun) else summary.as_json(ended)
+        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    else:
+        lines = [*_shown(tracker), *summary.lines(ended)]
+        sys.stdout.write("\n".join(lines) + "\n")
+    if env.step_summary is not None:
+        with env.step_summary.open("a", encoding="utf-8") as page:
+            page.write(summary.markdown(ended))
+    if stop.fault is not None:
+        raise stop.fault
+    return ExitCode.INCOMPLETE if ended.tally.incomplete else ExitCode.DONE
+
+
+def _did_something(ended: Summary) -> bool:
+    counts = ended.tally.counts
+    return any(counts[name] for name in ("labels_written", "comments_posted", "comments_edited", "twins_removed"))
+
+
+def _payloads(tracker: DryRun, ended: Summary) -> dict[str, object]:
+    return {"payloads": tracker.payloads, "counts": dict(ended.tally.totals())}
+
+
+def _shown(tracker: Tracker) -> list[str]:
+    """The exact requests of a dry run, for people: one line each, the body as JSON."""
+    if not isinstance(tracker, DryRun):
+        return []
+    return [
+        terminal.plain(f"{p['method']} {p['url']} {json.dumps(p['body'], ensure_ascii=False)}") for p in tracker.payloads
+    ]

@@ -1,0 +1,177 @@
+"""The one place where parts are built and joined. Constructors store arguments; what is opened here is closed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from triagebot.cli import config as configs
+from triagebot.cli import texts
+from triagebot.cli.config import Config
+from triagebot.cli.environment import Environment
+from triagebot.core import export, selection
+from triagebot.core.faults import Misconfigured
+from triagebot.core.selection import Select
+from triagebot.nightly.ports import Model, Tracker
+from triagebot.nightly.rehearsal import DryRun, FromFile, numbered
+from triagebot.nightly.settings import Budget, Pace, Settings, Texts
+from triagebot.nightly.stop import Stop
+
+HTTP_TIMEOUT = 15
+"""Seconds for one request to GitHub: a little more than the 10 s after which GitHub itself gives up."""
+
+_UNPACED = Pace(settle=0.0, per_second=None, per_hour=None)
+_OPENAI_HOST = "https://api.openai.com"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choices:
+    """What the command line was told; `None` leaves it to the environment and the file."""
+
+    repo: str | None = None
+    issues: tuple[int, ...] = ()
+    limit: int | None = None
+    workers: int | None = None
+    deadline: float | None = None
+    config: Path | None = None
+    source: Path | None = None
+    dry_run: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """How the command speaks: JSON on stdout or lines for people, and how much on stderr."""
+
+    json: bool = False
+    verbose: bool = False
+
+
+def settings(config: Config, env: Environment, choices: Choices) -> Settings:
+    """Flags beat the file. `--from` ignores `select` and `per_author`; a dry run needs no pace."""
+    dry = choices.dry_run or choices.source is not None
+    return Settings(
+        texts=Texts(system=texts.system_prompt(), comment=texts.comment_template(), secrets=env.secrets),
+        labels=config.label_policy(),
+        comments=config.comment,
+        select=_select(config, choices),
+        budget=_budget(config, choices),
+        pace=_UNPACED if dry else _pace(config),
+        workers=choices.workers or config.workers,
+        deadline=choices.deadline or config.deadline,
+        lease=config.lease,
+        input_chars=config.model.input_chars,
+    )
+
+
+def _select(config: Config, choices: Choices) -> Select:
+    if choices.source is not None:
+        return selection.EVERYTHING
+    chosen, horizon = config.select, config.select.horizon
+    ignores_age = horizon is None or bool(choices.issues)
+    return Select(
+        skip_labelled=chosen.labelled == "skip",
+        skip_bots=chosen.bots == "skip",
+        wait=timedelta(seconds=chosen.wait),
+        horizon=None if ignores_age else timedelta(seconds=horizon or 0.0),
+    )
+
+
+def _budget(config: Config, choices: Choices) -> Budget:
+    chosen = config.budget
+    budget = Budget(
+        issues=chosen.issues,
+        calls=chosen.calls,
+        tokens=chosen.tokens,
+        usd=chosen.usd,
+        per_author=chosen.per_author,
+        price_in=config.model.price.input,
+        price_out=config.model.price.output,
+    )
+    if choices.limit is not None:
+        budget = replace(budget, issues=choices.limit, calls=choices.limit)
+    return replace(budget, per_author=None) if choices.source is not None else budget
+
+
+def _pace(config: Config) -> Pace:
+    chosen = config.delivery
+    return Pace(settle=chosen.settle, per_second=chosen.per_second, per_hour=chosen.per_hour)
+
+
+def repository(env: Environment, choices: Choices) -> str:
+    """The repository asked for: the flag, else GITHUB_REPOSITORY."""
+    name = choices.repo or env.github_repository
+    if name is None:
+        raise Misconfigured("no repository is named: give --repo OWNER/NAME or set GITHUB_REPOSITORY.")
+    return name
+
+
+def tracker(config: Config, env: Environment, choices: Choices) -> Tracker:
+    """The real tracker, which can write."""
+    from triagebot.github.tracker import GitHubTracker
+
+    if env.github_token is None:
+        raise Misconfigured("GITHUB_TOKEN is not set: give a token that may write issues (in Actions: secrets.GITHUB_TOKEN).")
+    return GitHubTracker(
+        base_url=env.github_api_url,
+        token=env.github_token,
+        repo=repository(env, choices),
+        also=frozenset(config.identity.also),
+        timeout=HTTP_TIMEOUT,
+    )
+
+
+def from_file(env: Environment, choices: Choices, source: Path) -> DryRun:
+    """An export of issues in place of GitHub; always a dry run."""
+    issues = numbered(export.read(source), str(source))
+    name = choices.repo or env.github_repository or "OWNER/NAME"
+    names = {number: issue.repo or name for number, issue in issues.items()}
+    return DryRun(FromFile(issues, name), env.github_api_url, names)
+
+
+@contextmanager
+def model(config: Config, env: Environment, stop: Stop) -> Iterator[Model]:
+    """The endpoint that is asked. Raises `Misconfigured` where the model or a key is not named."""
+    from triagebot.model.client import OpenAIModel
+    from triagebot.model.endpoint import Endpoint
+
+    name = env.model or config.model.name
+    if name is None:
+        raise Misconfigured("no model is named: set TRIAGEBOT_MODEL or model.name in the config.")
+    if env.openai_api_key is None and env.openai_base_url.startswith(_OPENAI_HOST):
+        raise Misconfigured("OPENAI_API_KEY is not set: give a key, or set OPENAI_BASE_URL to a server that needs none.")
+    asked = config.model
+    client = OpenAIModel(
+        Endpoint(
+            name=name,
+            base_url=env.openai_base_url,
+            api_key=env.openai_api_key or "",
+            temperature=asked.temperature,
+            timeout=asked.timeout,
+            deadline=asked.deadline,
+            attempts=asked.attempts,
+            max_output_tokens=asked.max_output_tokens,
+        ),
+        sleep=_until(stop),
+        stopping=lambda: stop.asked,
+    )
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _until(stop: Stop) -> Callable[[float], None]:
+    """A sleep between two tries that a stopping night cuts short."""
+
+    def sleep(seconds: float) -> None:
+        stop.wait(seconds)
+
+    return sleep
+
+
+def read_config(choices: Choices) -> Config:
+    return configs.load(choices.config, required=choices.config is not None)

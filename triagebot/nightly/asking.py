@@ -1,0 +1,82 @@
+"""One issue to one verdict: the question, the answer's check, one changed second try, the label policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triagebot.core import policy, prompt, verdict
+from triagebot.core.faults import Fault, ModelFault, QuestionRefused
+from triagebot.core.issue import Snapshot
+from triagebot.core.prompt import Question
+from triagebot.core.verdict import Answer, Outcome, Reply, Unusable, Usage, Verdict
+from triagebot.nightly.place import Place
+from triagebot.nightly.ports import Model
+from triagebot.nightly.purse import Purse
+from triagebot.nightly.settings import Settings
+
+
+class Unanswered(Fault):
+    """The model answered, and not with anything that can be used: the issue's failure, recorded with its reason."""
+
+
+@dataclass
+class Asker:
+    """Asks about one issue at a time; keeps count of what it cost, whatever came of it."""
+
+    model: Model
+    place: Place
+    settings: Settings
+    purse: Purse
+
+    def question(self, issue: Snapshot) -> Question:
+        return prompt.compose(
+            self.settings.texts.system,
+            self.place.usable,
+            issue.title,
+            issue.body,
+            input_chars=self.settings.input_chars,
+        )
+
+    def ask(self, issue: Snapshot, bill: list[Usage]) -> Verdict:
+        """Return the verdict; every call's usage goes on the `bill`, also when this raises.
+
+        Raises `Unanswered`, or a `ModelFault` that is not this issue's.
+        """
+        question = self.question(issue)
+        try:
+            return self._verdict(question, bill)
+        except QuestionRefused as refused:
+            bill.append(Usage(requests=refused.requests))
+            return Verdict(outcome=Outcome(refused.outcome), prompt=prompt.fingerprint(question))
+        except ModelFault as fault:
+            bill.append(Usage(requests=fault.requests))
+            raise
+
+    def _verdict(self, question: Question, bill: list[Usage]) -> Verdict:
+        reply = self._call(question, bill)
+        judged = verdict.judge(reply.envelope)
+        if isinstance(judged, Unusable) and judged.final is None and self.purse.admit() is None:
+            reply = self._second_call(prompt.second_try(question, judged), bill)
+            judged = verdict.judge(reply.envelope)
+        return self._weigh(judged, reply, question)
+
+    def _call(self, question: Question, bill: list[Usage]) -> Reply:
+        reply = self.model.ask(question)
+        bill.append(reply.usage)
+        return reply
+
+    def _second_call(self, question: Question, bill: list[Usage]) -> Reply:
+        try:
+            return self._call(question, bill)
+        finally:
+            self.purse.settle(Usage())
+
+    def _weigh(self, judged: Answer | Unusable, reply: Reply, question: Question) -> Verdict:
+        asked = prompt.fingerprint(question)
+        if isinstance(judged, Unusable):
+            if judged.final is None:
+                raise Unanswered(f"{judged.kind}: {judged.reason}")
+            return Verdict(outcome=judged.final, model=reply.model, prompt=asked)
+        choice = policy.choose(self.settings.labels, self.place.usable, judged.votes)
+        outcome = Outcome.LABELLED if choice.votes else Outcome.NOTHING_FITS
+        return Verdict(outcome=outcome, labels=choice.votes, dropped=choice.dropped, model=reply.model, prompt=asked)

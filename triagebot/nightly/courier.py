@@ -1,0 +1,103 @@
+"""The one writer of a night: it takes parcels from the outbox to the tracker.
+
+For each: slot, claim, look, gate, lease, write once, record. Whatever happens between
+those steps, the row says what is known: `sending` is committed before any request,
+and an answer that is not clear is recorded as `unknown`.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from triagebot.core import faults
+from triagebot.core.issue import Snapshot
+from triagebot.core.rows import Night, Parcel
+from triagebot.nightly.healing import Healer
+from triagebot.nightly.pacer import Pacer, WritingEnds
+from triagebot.nightly.ports import Clock, Ledger
+from triagebot.nightly.probe import Probe
+from triagebot.nightly.report import Tally
+from triagebot.nightly.settings import Settings
+from triagebot.nightly.stop import Stop
+from triagebot.nightly.writer import LEASE, Writer
+
+
+@dataclass
+class Courier:
+    """Delivers until nothing is due tonight. One thread; only `ring`, `heal_later` and `abandon` come from others."""
+
+    ledger: Ledger
+    settings: Settings
+    night: Night
+    clock: Clock
+    pacer: Pacer
+    probe: Probe
+    stop: Stop
+    tally: Tally
+    writer: Writer
+    healer: Healer
+    no_more: threading.Event = field(default_factory=threading.Event)
+    _bell: threading.Event = field(default_factory=threading.Event)
+    _twins: list[Snapshot] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Deliver until triage has ended and nothing is due within the settle time."""
+        try:
+            while self.once():
+                pass
+        except WritingEnds as end:
+            self.tally.note(str(end), failed=True)
+        except faults.Misconfigured as fault:
+            self.stop.by_fault(fault)
+        except faults.LedgerBusy as busy:
+            self.tally.note(str(busy), failed=True)
+        finally:
+            self.probe.answered()
+
+    def once(self) -> bool:
+        """Do the next thing; False when nothing more is to come tonight."""
+        if self.stop.asked:
+            return False
+        if self._twins:
+            self.healer.heal(self._twins.pop(0))
+            return True
+        due = self.ledger.next_due(self.night.repo_id, self.night)
+        if due is None or due > 0:
+            return self._wait(due)
+        self.pacer.take()
+        parcel = self.ledger.claim_parcel(self.night.repo_id, self.night, lease=LEASE)
+        if parcel is not None:
+            self._deliver(parcel)
+        return True
+
+    def ring(self) -> None:
+        """Rows may be waiting, or the night is ending: look again."""
+        self._bell.set()
+
+    def heal_later(self, issue: Snapshot) -> None:
+        self._twins.append(issue)
+        self.ring()
+
+    def abandon(self) -> None:
+        """The process ends now: a row whose request is under way becomes `unknown`, the others go back."""
+        self.writer.book.put_back("interrupted")
+
+    def _wait(self, due: float | None) -> bool:
+        tonight = due is not None and due <= self.settings.pace.settle + 1
+        if self.no_more.is_set():
+            if not tonight:
+                return False
+            self.clock.sleep(due or 0.0)
+            return True
+        self._bell.wait(due if tonight else 60.0)
+        self._bell.clear()
+        return True
+
+    def _deliver(self, parcel: Parcel) -> None:
+        try:
+            self.writer.deliver(parcel)
+        except faults.LeaseLost:
+            self.tally.count("lease_lost")
+        finally:
+            self.probe.delivered()

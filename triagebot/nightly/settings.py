@@ -1,0 +1,70 @@
+"""What a night is told: plain values, already checked by the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from triagebot.core.policy import LabelPolicy
+from triagebot.core.selection import Select
+
+Template = Callable[[Mapping[str, object]], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """What one night may use; `None` is no limit. USD prices are for a million tokens."""
+
+    issues: int | None = 50
+    calls: int | None = 200
+    tokens: int | None = None
+    usd: float | None = None
+    per_author: int | None = 5
+    price_in: float = 0.0
+    price_out: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How fast writes go out, and how many seconds a write may take to be seen (`settle`)."""
+
+    settle: float = 60.0
+    per_second: float | None = 1.0
+    per_hour: int | None = 400
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Texts:
+    """The texts for the model and for people, and what must never be in the latter."""
+
+    system: str
+    comment: Template
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """How every night of this installation goes. Durations are seconds."""
+
+    texts: Texts
+    labels: LabelPolicy = LabelPolicy()
+    comments: bool = True
+    select: Select = Select()
+    budget: Budget = Budget()
+    pace: Pace = Pace()
+    workers: int = 4
+    deadline: float = 5 * 3600.0
+    lease: float = 900.0
+    input_chars: int = 12_000
+    write_timeout: float = 15.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Orders:
+    """What this one night is asked to do. `issues` empty is every open one; `triage` off delivers only."""
+
+    day: date | None = None
+    issues: tuple[int, ...] = ()
+    again: bool = False
+    triage: bool = True
