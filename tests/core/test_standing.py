@@ -21,9 +21,7 @@ DAY = date(2026, 12, 1)
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 BOT = Identity(login="triagebot-app[bot]", id=7)
 SELF, MAINTAINER = Actor(login="triagebot-app", id=7, bot=True), Actor(login="grace", id=3)
-ISSUE = Snapshot(
-    repo_id=1, number=5, node="I", title="A", body="text", author=None, association="NONE", created_at=NOW
-)
+ISSUE = Snapshot(repo_id=1, number=5, node="I", title="A", body="text", author=None, association="NONE", created_at=NOW)
 TODAY = ISSUE.digest
 EARLIER = key.digest("A", "older text")
 BUG = Vote(name="bug", confidence=0.9)

@@ -62,7 +62,9 @@ def _root(
 def run(
     repo: Repo = None,
     issue: Annotated[list[int] | None, typer.Option(min=1, metavar="N", help="Only this issue; repeatable.")] = None,
-    day: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="The night's day. Default: today in UTC.")] = None,
+    day: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="The night's day. Default: today in UTC.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask about at most N issues.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Ask again about issues that have an answer.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show the exact requests.")] = False,

@@ -34,7 +34,7 @@ def run(env: Environment, choices: Choices, orders: Orders, output: Output) -> i
     with ExitStack() as stack:
         model = stack.enter_context(wiring.model(config, env, stop)) if orders.triage else NoModel()
         tracker = _tracker(env, choices)
-        ledger = stack.enter_context(_ledger(env, choices))
+        ledger = stack.enter_context(_ledger(env, choices, settings.pace.settle))
         tally = Tally(stack.enter_context(_progress(env, output)))
         parts = Parts(ledger=ledger, tracker=tracker, model=model, clock=SystemClock(stop), stop=stop)
         ended = signals.attended(lambda: night.run(parts, settings, orders, tally), stop)
@@ -45,7 +45,7 @@ class NoModel:
     """Stands where no question will be asked."""
 
     def ask(self, question: Question) -> Reply:
-        raise AssertionError("`deliver` asks nothing")
+        raise AssertionError(f"`deliver` asks nothing, yet was to ask about {len(question.labels)} labels")
 
 
 def _tracker(env: Environment, choices: Choices) -> Tracker:
@@ -56,14 +56,14 @@ def _tracker(env: Environment, choices: Choices) -> Tracker:
 
 
 @contextmanager
-def _ledger(env: Environment, choices: Choices) -> Iterator[Ledger]:
+def _ledger(env: Environment, choices: Choices, settle: float) -> Iterator[Ledger]:
     """The ledger; for a dry run a copy that is thrown away, for a file an empty one."""
     if choices.source is not None:
         opened = opening.throwaway()
     elif choices.dry_run:
         opened = opening.throwaway_copy(env.ledger)
     else:
-        opened = opening.open_ledger(env.ledger)
+        opened = opening.open_ledger(env.ledger, settle=settle)
     try:
         yield opened
     finally:
@@ -119,5 +119,6 @@ def _shown(tracker: Tracker) -> list[str]:
     if not isinstance(tracker, DryRun):
         return []
     return [
-        terminal.plain(f"{p['method']} {p['url']} {json.dumps(p['body'], ensure_ascii=False)}") for p in tracker.payloads
+        terminal.plain(f"{p['method']} {p['url']} {json.dumps(p['body'], ensure_ascii=False)}")
+        for p in tracker.payloads
     ]

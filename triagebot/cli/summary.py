@@ -105,7 +105,9 @@ def _writes(summary: Summary) -> Iterable[str]:
 
 def _cost(summary: Summary) -> str:
     usage, usd = summary.tally.usage, summary.purse.usd(summary.tally.usage)
-    tokens = "tokens unknown" if usage.tokens_in is None else f"{usage.tokens_in} tokens in, {usage.tokens_out or 0} out"
+    tokens = (
+        "tokens unknown" if usage.tokens_in is None else f"{usage.tokens_in} tokens in, {usage.tokens_out or 0} out"
+    )
     return _joined([f"{usage.requests} requests", tokens if usage.requests else "", f"{usd:.4f} USD" if usd else ""])
 
 

@@ -114,7 +114,9 @@ def tracker(config: Config, env: Environment, choices: Choices) -> Tracker:
     from triagebot.github.tracker import GitHubTracker
 
     if env.github_token is None:
-        raise Misconfigured("GITHUB_TOKEN is not set: give a token that may write issues (in Actions: secrets.GITHUB_TOKEN).")
+        raise Misconfigured(
+            "GITHUB_TOKEN is not set: give a token that may write issues (in Actions: secrets.GITHUB_TOKEN)."
+        )
     return GitHubTracker(
         base_url=env.github_api_url,
         token=env.github_token,
@@ -126,10 +128,17 @@ def tracker(config: Config, env: Environment, choices: Choices) -> Tracker:
 
 def from_file(env: Environment, choices: Choices, source: Path) -> DryRun:
     """An export of issues in place of GitHub; always a dry run."""
-    issues = numbered(export.read(source), str(source))
+    issues = numbered(export.decode(_bytes(source), source.name), source.name)
     name = choices.repo or env.github_repository or "OWNER/NAME"
     names = {number: issue.repo or name for number, issue in issues.items()}
     return DryRun(FromFile(issues, name), env.github_api_url, names)
+
+
+def _bytes(source: Path) -> bytes:
+    try:
+        return source.read_bytes()
+    except OSError as error:
+        raise Misconfigured(f"--from {source} cannot be read: {error.strerror}.") from error
 
 
 @contextmanager
@@ -142,7 +151,9 @@ def model(config: Config, env: Environment, stop: Stop) -> Iterator[Model]:
     if name is None:
         raise Misconfigured("no model is named: set TRIAGEBOT_MODEL or model.name in the config.")
     if env.openai_api_key is None and env.openai_base_url.startswith(_OPENAI_HOST):
-        raise Misconfigured("OPENAI_API_KEY is not set: give a key, or set OPENAI_BASE_URL to a server that needs none.")
+        raise Misconfigured(
+            "OPENAI_API_KEY is not set: give a key, or set OPENAI_BASE_URL to a server that needs none."
+        )
     asked = config.model
     client = OpenAIModel(
         Endpoint(

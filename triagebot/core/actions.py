@@ -84,6 +84,7 @@ class MinimizeComment:
     action = Action.COMMENT
 
     def request(self, repo: str) -> Request:
+        del repo  # GraphQL needs no path: the node says where it is
         return Request(method="POST", path="/graphql", body={"minimizeComment": self.node})
 
 

@@ -198,7 +198,7 @@ class Shift:
 
     def _await_workers(self) -> None:
         """Until all issues are worked through; told to stop, a call that hangs is not waited for."""
-        while not all([hand.come_home(0.05) for hand in self._hands]):
+        while not all(hand.come_home(0.05) for hand in self._hands):
             if self.parts.stop.asked:
                 break
         self.triage.abandon()
@@ -224,10 +224,12 @@ class Shift:
         self.tally.observer.stage("close", len(posted))
         self.parts.clock.sleep(self.writer.posted_at + self.settings.pace.settle - self.parts.clock.monotonic())
         twins = [issue for issue in self._posted_issues(posted) if standing.twins(issue) and not issue.closed]
+        self.tally.observer.advance(len(posted))
         for issue in twins:
             self.courier.heal_later(issue)
         self.courier.run()
-        if any([self.reconciler.mend(replace(issue, comments=issue.marked[:1])) for issue in twins]):
+        mended = [self.reconciler.mend(replace(issue, comments=issue.marked[:1])) for issue in twins]
+        if any(mended):
             self.courier.run()
 
     def _posted_issues(self, nodes: list[str]) -> list[Snapshot]:

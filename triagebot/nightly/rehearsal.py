@@ -153,6 +153,8 @@ def numbered(issues: Sequence[ExportedIssue], source: str) -> dict[int, Exported
     for place, issue in enumerate(issues, start=1):
         number = issue.number if issue.number is not None else place
         if number in found:
-            raise Misconfigured(f"{source}: issue number {number} stands there twice (row {place}): export one repository at a time")
+            raise Misconfigured(
+                f"{source}: issue number {number} stands there twice (row {place}): export one repository at a time"
+            )
         found[number] = issue
     return found

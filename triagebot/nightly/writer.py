@@ -82,7 +82,7 @@ class Writer:
             case AddLabels() | PostComment() | EditComment() as write:
                 return self._write(visit, row, write)
             case standing.Stands(comment):
-                return self.book.sent(row, comment and Recorded(id=comment.id, node=comment.node))
+                return self.book.sent(row, Recorded(id=comment.id, node=comment.node) if comment else None)
             case standing.Silenced(reason):
                 self.ledger.silence(row.ref.repo_id, row.ref.issue, reason=reason)
                 return self.book.withdrawn(row, "deleted by a person")

@@ -1,0 +1,131 @@
+"""The one place that turns what went wrong into words and an exit code. Deep code raises; only this answers."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import errno
+import io
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TextIO
+
+import typer
+
+from triagebot.cli import bugreport, terminal
+from triagebot.cli.environment import redact, secrets_in
+from triagebot.core.faults import Fault, Misconfigured
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+
+
+class ExitCode(enum.IntEnum):
+    """What the process tells its caller; an interrupt adds 128 plus the signal's number."""
+
+    DONE = 0
+    INCOMPLETE = 1
+    MISCONFIGURED = 2
+    BUG = 3
+
+
+class Interrupted(BaseException):
+    """The process was asked to stop by signal `number`, and has put its state in order. No `Exception`: nothing
+    on the way up may take it for a failure of its own."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def run(main: Callable[[], int | None], *, argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run `main` and return the process's exit code, having said on stderr what went wrong.
+
+    `argv` (without secrets) goes into a bug report; `environ` tells the secrets and the state folder.
+    """
+    try:
+        code = main() or ExitCode.DONE
+        _flush(sys.stdout)
+    except SystemExit as asked:
+        code = asked.code if isinstance(asked.code, int) else ExitCode.INCOMPLETE if asked.code else ExitCode.DONE
+    except (KeyboardInterrupt, typer.Abort):
+        code = _interrupted(signal.SIGINT)
+    except Interrupted as stopped:
+        code = _interrupted(stopped.number)
+    except Exception as error:  # noqa: BLE001 - the boundary: whatever nobody expected is a bug, and is told as one
+        code = _failed(error, argv, environ)
+    _let_go(sys.stdout, sys.stderr)
+    return int(code)
+
+
+def _interrupted(number: int) -> int:
+    _say(f"interrupted by {signal.Signals(number).name}; what was done is recorded, the next run goes on from there.")
+    return 128 + number
+
+
+def _failed(error: Exception, argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    secrets = secrets_in(environ)
+    if isinstance(error, Fault):
+        _say(redact(str(error), secrets))
+        return ExitCode.MISCONFIGURED if isinstance(error, Misconfigured) else ExitCode.INCOMPLETE
+    if isinstance(error, typer.TyperException):
+        _write(redact(_usage(error), secrets))
+        return error.exit_code
+    if isinstance(error, BrokenPipeError) and (_reader_gone(sys.stdout) or _reader_gone(sys.stderr)):
+        return ExitCode.INCOMPLETE
+    if isinstance(error, OSError) and error.errno in _FULL:
+        where = error.filename or "the output"
+        _say(f"{where} could not be written: {error.strerror}; make room and run it again.")
+        return ExitCode.INCOMPLETE
+    _write(bugreport.write(error, argv=argv, environ=environ))
+    return ExitCode.BUG
+
+
+def _usage(error: typer.TyperException) -> str:
+    """What Typer would print: usage, hint and error, without colour."""
+    shown = io.StringIO()
+    show = getattr(error, "show", None)
+    if show is None:
+        return f"triagebot: {error.format_message()}\n"
+    show(file=shown)
+    return shown.getvalue()
+
+
+def _say(sentence: str) -> None:
+    _write(f"triagebot: {terminal.plain(sentence)}\n")
+
+
+def _write(text: str) -> None:
+    """Say it on stderr; where that is closed or full as well, the exit code has to do."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _flush(stream: TextIO | None) -> None:
+    """A disk that fills up is often met only when the last buffer goes out."""
+    if stream is not None and not stream.closed:
+        stream.flush()
+
+
+def _reader_gone(stream: TextIO | None) -> bool:
+    """Whether the other end of our own output is closed, as in `| head`; a socket's broken pipe is another matter."""
+    poll = select.poll()
+    try:
+        poll.register(stream.fileno() if stream is not None else -1, 0)
+    except (OSError, ValueError):
+        return False
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _let_go(*streams: TextIO | None) -> None:
+    """What cannot be written any more goes to the void, or Python complains at exit and makes the exit code 120."""
+    for stream in streams:
+        try:
+            _flush(stream)
+        except OSError:
+            with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as void:
+                os.dup2(void.fileno(), stream.fileno() if stream is not None else -1)

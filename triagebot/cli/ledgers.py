@@ -1,0 +1,139 @@
+"""`status`, `show` and `retry`: what the ledger knows, and a second chance. Reads no network."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from enum import Enum
+from typing import Any
+
+from triagebot.cli import durations, terminal
+from triagebot.cli.boundary import ExitCode
+from triagebot.cli.environment import Environment
+from triagebot.core.faults import Misconfigured
+from triagebot.ledger import opening
+from triagebot.ledger.ledger import Ledger
+from triagebot.ledger.reports import Entry, NightReport, Status
+
+_HIDDEN = frozenset({"repo_id", "issue", "votes", "payload", "verdict"})
+
+
+def status(env: Environment, repo: str | None, *, max_age: float | None, as_json: bool) -> int:
+    """Print where the work stands; exit code 1 where the last good night is older than `max_age` seconds."""
+    with _opened(env) as ledger:
+        known = ledger.status(repo)
+    age = _age(known.last_good)
+    if as_json:
+        _print_json(_plain(asdict(known)) | {"age": age, "waiting": known.waiting, "dead": known.dead})
+    else:
+        _print(_status_lines(known, age))
+    return _alarm(age, max_age)
+
+
+def _alarm(age: float | None, max_age: float | None) -> int:
+    if max_age is None or (age is not None and age <= max_age):
+        return ExitCode.DONE
+    last = "there has been no good night yet" if age is None else f"the last good night was {_rough(age)} ago"
+    sys.stderr.write(f"triagebot: {last}, more than {durations.format(max_age)}: look at the scheduler and its logs.\n")
+    return ExitCode.INCOMPLETE
+
+
+def _age(last_good: datetime | None) -> float | None:
+    return None if last_good is None else max(0.0, (datetime.now(UTC) - last_good).total_seconds())
+
+
+def _rough(seconds: float) -> str:
+    return durations.format(round(seconds / 60) * 60 if seconds >= 60 else round(seconds))
+
+
+def _status_lines(known: Status, age: float | None) -> Iterator[str]:
+    yield f"last good night: {'none yet' if age is None else f'{known.last_good:%Y-%m-%d %H:%M}Z, {_rough(age)} ago'}"
+    yield f"writes waiting: {known.waiting}, to be looked after: {known.unknown}"
+    yield f"issues failed: {known.failed}, dead (until `triagebot retry`): {known.dead}"
+    usage = known.usage
+    yield f"model: {usage.requests} requests, {usage.tokens_in or 0} tokens in, {usage.tokens_out or 0} out"
+    yield "nights, newest first:"
+    yield from (_night_line(night) for night in known.nights)
+    yield "done per day, newest first:"
+    for day in known.days:
+        ends = f"{day.labelled} labelled, {day.nothing_fits} nothing fits, {day.failed} failed"
+        yield f"  {day.day}  {day.done} done: {ends}"
+
+
+def _night_line(night: NightReport) -> str:
+    how = night.how or ("running, or killed" if night.finished_at is None else "?")
+    counts = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in night.counts.items() if number)
+    return f"  {night.started_at:%Y-%m-%d %H:%M}Z  {night.repo}  {how}  {counts}"
+
+
+def show(env: Environment, repo: str | None, issue: int, *, as_json: bool) -> int:
+    """Print everything known of one issue, oldest first; exit code 1 where nothing is."""
+    with _opened(env) as ledger:
+        entries = ledger.history(_repo_id(ledger, repo or env.github_repository), issue)
+    if as_json:
+        _print_json([_plain(asdict(entry)) for entry in entries])
+    else:
+        _print([_entry_line(entry) for entry in entries])
+    if not entries:
+        sys.stderr.write(f"triagebot: the ledger knows nothing of issue {issue}.\n")
+    return ExitCode.DONE if entries else ExitCode.INCOMPLETE
+
+
+def _entry_line(entry: Entry) -> str:
+    facts = {name: value for name, value in entry.fields.items() if value not in {None, "", 0} and name not in _HIDDEN}
+    told = " ".join(f"{name}={value}" for name, value in facts.items() if value not in {entry.at, entry.what})
+    return f"{entry.at}  {entry.kind:9}  {entry.what:12}  {told}".rstrip()
+
+
+def retry(env: Environment, repo: str | None, issue: int | None) -> int:
+    """Give dead and failed work new tries."""
+    with _opened(env) as ledger:
+        name = repo or env.github_repository
+        repo_id = _repo_id(ledger, name) if name or issue else None
+        given = ledger.retry(repo_id, issue)
+    _print([f"{given} given new tries; the next night takes them up"])
+    return ExitCode.DONE
+
+
+def _repo_id(ledger: Ledger, name: str | None) -> int:
+    """The repository meant: the one named, or the only one that the ledger knows."""
+    known = ledger.repositories()
+    if name is None and len(known) == 1:
+        return known[0][0]
+    found = [repo_id for repo_id, called in known if name is not None and called.casefold() == name.casefold()]
+    if found:
+        return found[-1]
+    names = ", ".join(called for _, called in known) or "none"
+    raise Misconfigured(f"--repo {name or 'is missing'}: the ledger knows these repositories: {names}.")
+
+
+@contextmanager
+def _opened(env: Environment) -> Iterator[Ledger]:
+    with opening.open_ledger(env.ledger, must_exist=True) as ledger:
+        yield ledger
+
+
+def _print(lines: Iterator[str] | list[str]) -> None:
+    sys.stdout.write("".join(f"{terminal.plain(line)}\n" for line in lines))
+
+
+def _print_json(told: object) -> None:
+    sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Records as JSON knows them: times as ISO-8601, words for enum members, lists for tuples."""
+    match value:
+        case Mapping():
+            return {str(name): _plain(member) for name, member in value.items()}
+        case tuple() | list():
+            return [_plain(member) for member in value]
+        case datetime() | date():
+            return value.isoformat()
+        case Enum():
+            return value.value
+    return value
