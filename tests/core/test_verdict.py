@@ -211,6 +211,7 @@ def test_nothing_is_repaired_that_was_cut_off(content: str) -> None:
         "An open task: [ ] and nothing more",
         '{"answer": {"labels": ["bug"]}}',
         'maybe {"labels": ["bug"]} </think> I cannot say',
+        '{"labels": ["bug"]} <think>or</think> not </think> I cannot say',
     ],
 )
 def test_another_shape_is_no_answer(content: str) -> None:

@@ -97,27 +97,8 @@ def test_the_enum_of_the_schema_is_what_counts_where_there_is_one(url):
     assert chosen(url, body(response_format=schema("kind/bug", "kind/feature"))) == ["kind/bug"]
 
 
-def test_without_a_schema_the_labels_come_from_the_system_text(url):
+def test_without_a_schema_the_labels_come_from_the_system_text():
     assert model_rule.labels_of(body()) == [*LABELS]
-    bullets = {"messages": [{"role": "system", "content": "Labels:\n- `bug`: broken\n- area: db -- storage\n* docs"}]}
-    assert model_rule.labels_of(bullets) == ["bug", "area", "docs"]
-
-
-@pytest.mark.parametrize(
-    ("content", "issue"),
-    [
-        ('{"title": "T", "body": "B", "more": 1}', ("T", "B")),
-        ('Here it is:\n{"title": "T", "body": null}\nThanks', ("T", "")),
-        ('{"issue": {"title": "T", "body": "B"}}', ("T", "B")),
-        ([{"type": "text", "text": '{"title": "T"}'}], ("T", "")),
-        ("just text", ("", "just text")),
-        ("{broken", ("", "{broken")),
-        (None, ("", "")),
-    ],
-)
-def test_the_issue_is_found_in_whatever_the_user_message_holds(content, issue):
-    sent = {"messages": [{"role": "user", "content": "old"}, {"role": "user", "content": content}]}
-    assert model_rule.issue_of(sent) == issue
 
 
 def test_usage_is_counted_and_the_limit_cuts(url):

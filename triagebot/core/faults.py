@@ -90,7 +90,15 @@ class ModelUnusable(ModelFault, Misconfigured):
 
 
 class ModelUnreachable(ModelFault):
-    """No usable answer to this question within attempts and deadline: timeouts, connection faults, 5xx, 429."""
+    """No usable answer to this question within attempts and deadline: timeouts, connection faults, 5xx, 429.
+
+    `blameless` where the issue has surely no part in it, so that it costs no try: a rate
+    limit, or a night that is stopping.
+    """
+
+    def __init__(self, message: str, *, requests: int = 0, blameless: bool = False) -> None:
+        super().__init__(message, requests=requests)
+        self.blameless = blameless
 
 
 class QuestionRefused(ModelFault):

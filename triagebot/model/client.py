@@ -27,11 +27,15 @@ _BACKOFF = tenacity.wait_exponential_jitter(initial=1, max=20, jitter=1)
 
 
 class _Again(Exception):
-    """A failure that another try may mend; `wait` is what the server asked for, in seconds."""
+    """A failure that another try may mend; `wait` is what the server asked for, in seconds.
 
-    def __init__(self, reason: str, *, wait: float | None = None) -> None:
+    `limited` is a rate limit, which is nobody's failure.
+    """
+
+    def __init__(self, reason: str, *, wait: float | None = None, limited: bool = False) -> None:
         super().__init__(reason)
         self.wait = wait
+        self.limited = limited
 
 
 @dataclass(slots=True)
@@ -109,7 +113,8 @@ class OpenAIModel:
         try:
             return retrying(self._attempt, errand)
         except _Again as last:
-            raise ModelUnreachable(self._gave_up(last, errand), requests=errand.sent) from last
+            told = self._gave_up(last, errand)
+            raise ModelUnreachable(told, requests=errand.sent, blameless=last.limited) from last
 
     # --- one attempt
     def _attempt(self, errand: _Errand) -> Reply:
@@ -151,7 +156,8 @@ class OpenAIModel:
         left = self._left(errand)
         if self._stopping() or left <= 0:
             why = "the night is stopping" if left > 0 else f"the deadline of {self._endpoint.deadline:g} s has passed"
-            raise ModelUnreachable(f"No answer from {self._endpoint.shown}: {why}.", requests=errand.sent)
+            told = f"No answer from {self._endpoint.shown}: {why}."
+            raise ModelUnreachable(told, requests=errand.sent, blameless=self._stopping())
         return min(self._endpoint.timeout, left)
 
     # --- what went wrong
@@ -176,7 +182,7 @@ class OpenAIModel:
         said = words.said(problem, self._endpoint)
         match meant:
             case Meaning.AGAIN:
-                raise _Again(said, wait=problem.wait)
+                raise _Again(said, wait=problem.wait, limited=problem.status == 429)
             case Meaning.TOO_LONG:
                 raise QuestionRefused(
                     f"The question is too long for {self._endpoint.name}: {said}.",

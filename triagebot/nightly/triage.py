@@ -109,6 +109,10 @@ class Triage:
             self.ledger.release(claim, str(fault), usage)
             self._give_back()
             raise fault
+        if isinstance(fault, ModelUnreachable) and fault.blameless:
+            self.ledger.release(claim, str(fault), usage)
+            self._enter(item, Ended.FAILED, str(fault), usage=usage)
+            return
         self.ledger.fail(claim, str(fault), usage)
         self._enter(item, Ended.FAILED, str(fault), usage=usage)
         with self._lock:
