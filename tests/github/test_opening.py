@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from triagebot.core.actions import AddLabels
 from triagebot.core.faults import Limited, Misconfigured, NotPermitted, Unclear
 from triagebot.github.tracker import GitHubTracker
 from triagebot.sandbox import faults
@@ -40,6 +41,7 @@ def test_a_renamed_repository_is_found_once_and_called_by_its_new_name_from_then
     before = len(hub.requests)
     assert {label.name for label in tracker.labels()} == {label.name for label in repo.labels()}
     assert [issue.number for issue in tracker.sweep()] == [1]
+    assert "bug" in tracker.send(AddLabels(issue=1, names=("bug",))).labels
     assert {seen.status for seen in hub.requests[before:]} == {200}
 
 

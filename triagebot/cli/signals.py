@@ -9,7 +9,7 @@ from types import FrameType
 from typing import TypeVar
 
 from triagebot.cli.boundary import Interrupted
-from triagebot.nightly.crew import Hand
+from triagebot.nightly.crew import Thread
 from triagebot.nightly.stop import Stop
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def attended(work: Callable[[], T], stop: Stop) -> T:
     without that.
     """
     results: list[T] = []
-    hand = Hand("night", lambda: results.append(work()), stop)
+    hand = Thread("night", lambda: results.append(work()), stop)
     with _listening() as heard:
         hand.start()
         while not hand.come_home(0.05):

@@ -90,7 +90,7 @@ class Courier:
                 return False
             self.clock.sleep(due or 0.0)
             return True
-        self._bell.wait(due if tonight else 60.0)
+        self.clock.wait(self._bell, due if tonight and due is not None else 60.0)
         self._bell.clear()
         return True
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from triagebot.nightly.stop import Stop
 
 
-class Hand(threading.Thread):
-    """One thread of a night. What it raises stops the night, and is raised again by `come_home`.
+class Thread(threading.Thread):
+    """One thread of a night (a `Hand`). What it raises stops the night, and is raised again by `come_home`.
 
     A daemon: when the process must be gone within seconds, a model call that hangs cannot hold it.
     """

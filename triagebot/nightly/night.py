@@ -19,11 +19,11 @@ from triagebot.nightly import reconcile
 from triagebot.nightly.asking import Asker
 from triagebot.nightly.book import Book
 from triagebot.nightly.courier import Courier
-from triagebot.nightly.crew import Hand
+from triagebot.nightly.crew import Thread
 from triagebot.nightly.healing import Healer
 from triagebot.nightly.pacer import Pacer
 from triagebot.nightly.place import Place
-from triagebot.nightly.ports import Clock, Ledger, Model, Tracker
+from triagebot.nightly.ports import Clock, Crew, Hand, Ledger, Model, Tracker
 from triagebot.nightly.probe import Probe
 from triagebot.nightly.purse import Purse
 from triagebot.nightly.reconcile import Item, Reconciler
@@ -46,6 +46,7 @@ class Parts:
     model: Model
     clock: Clock
     stop: Stop
+    crew: Crew = Thread
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +117,7 @@ class Shift:
     def __post_init__(self) -> None:
         parts, settings, tally = self.parts, self.settings, self.tally
         self.purse = Purse(settings.budget)
-        self.probe = Probe(parts.stop)
+        self.probe = Probe(parts.stop, parts.clock)
         self.pacer = Pacer(parts.ledger, parts.tracker.account, settings.pace, parts.clock, parts.stop, self.deadline)
         self.reconciler = Reconciler(parts.ledger, self.place, settings, self.orders, self.night, parts.clock, tally)
         self.healer = Healer(parts.ledger, parts.tracker, self.pacer, tally)
@@ -191,8 +192,8 @@ class Shift:
             todo.put(item)
         workers = min(self.settings.workers, len(items))
         stop = self.parts.stop
-        self._hands = [Hand(f"worker-{n}", lambda: self.triage.work(todo), stop) for n in range(workers)]
-        self._delivering = Hand("courier", self.courier.run, stop)
+        self._hands = [self.parts.crew(f"worker-{n}", lambda: self.triage.work(todo), stop) for n in range(workers)]
+        self._delivering = self.parts.crew("courier", self.courier.run, stop)
         for hand in (*self._hands, self._delivering):
             hand.start()
 

@@ -6,8 +6,9 @@ floats, times are aware UTC datetimes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from threading import Event
 from typing import Protocol
 
 from triagebot.core.actions import Receipt, Write
@@ -16,6 +17,7 @@ from triagebot.core.key import Ref
 from triagebot.core.prompt import Question
 from triagebot.core.rows import Claim, Memory, Night, OutboxRow, Parcel, Planned, Recorded, Unclaimed
 from triagebot.core.verdict import Reply, Usage, Verdict
+from triagebot.nightly.stop import Stop
 
 
 class Clock(Protocol):
@@ -27,6 +29,24 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Wait; returns early when the night is asked to stop."""
+
+    def wait(self, event: Event, seconds: float) -> None:
+        """Wait until `event` is set, at most `seconds`."""
+
+
+class Hand(Protocol):
+    """One thread of a night."""
+
+    def start(self) -> None: ...
+
+    def come_home(self, seconds: float | None = None) -> bool:
+        """Join; False if it is still away after `seconds`. Raises what ended it."""
+
+
+class Crew(Protocol):
+    """Hires the threads of a night."""
+
+    def __call__(self, name: str, work: Callable[[], None], stop: Stop) -> Hand: ...
 
 
 class Model(Protocol):

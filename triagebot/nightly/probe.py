@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from triagebot.nightly.ports import Clock
 from triagebot.nightly.stop import Stop
 
 
@@ -19,6 +20,7 @@ class Probe:
     """
 
     stop: Stop
+    clock: Clock
     _open: threading.Event = field(default_factory=threading.Event)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _delivered: threading.Event = field(default_factory=threading.Event)
@@ -27,19 +29,20 @@ class Probe:
     def turn(self) -> Iterator[None]:
         """Hold the only turn while the probe lasts; free once it is over."""
         while not self._open.is_set() and not self.stop.asked:
-            if self._turn.acquire(timeout=0.05):
+            if self._turn.acquire(blocking=False):
                 try:
                     self._delivered.clear()
                     yield
                 finally:
                     self._turn.release()
                 return
+            self.clock.wait(self._open, 0.05)
         yield
 
     def await_delivery(self) -> None:
         """After a verdict with rows to send: wait until the courier is done with them (or the probe is over)."""
         while not (self._open.is_set() or self._delivered.is_set() or self.stop.asked):
-            self._delivered.wait(0.05)
+            self.clock.wait(self._delivered, 0.05)
 
     def delivered(self) -> None:
         """The courier ended with a parcel, written or not: the next issue may be asked about."""

@@ -59,3 +59,6 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         self.stop.wait(seconds)
+
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        event.wait(seconds)
