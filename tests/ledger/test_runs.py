@@ -157,6 +157,16 @@ def test_a_lease_that_is_over_can_be_claimed_in_another_night(ledger: Ledger, ot
     other.finish(taken, LABELLED, (), SPENT)
 
 
+def test_the_claim_itself_takes_up_a_lease_that_is_over(ledger: Ledger, other: Ledger, clock: Clock) -> None:
+    """Of its own key, with tries left; a night that has long been open needs no other one to record the crash."""
+    tonight = night(other)
+    claim(ledger, text())
+    clock.pass_(LEASE)
+    assert claim(other, text(), tonight).attempt == 2
+    assert events(ledger) == ["claimed", "claimed"]
+    assert run_of(ledger, text())["tries"] == 2
+
+
 def test_a_lease_that_is_over_is_not_taken_up_in_its_own_night(ledger: Ledger, clock: Clock) -> None:
     tonight = night(ledger)
     claim(ledger, text(), tonight)

@@ -104,7 +104,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """What an observer is told once a request has been dealt with; `answer` is `None` where nothing was answered."""
+    """What an observer is told of a request that has been dealt with; `answer` is `None` where nothing was answered."""
 
     call: Call
     answer: Answer | None

@@ -38,6 +38,8 @@ class _Front:
         armed = self._hub.faults.take(call)
         visit = _Visit(self._hub, call, token, seen, armed)
         answer = await visit.answer(receive)
+        for observer in self._hub.observers:  # before the client goes on: what it meets, observers know
+            observer(Exchange(call=call, answer=answer, fault=seen.fault))
         if answer is None:
             await cut(scope)
         elif armed is not None and armed.fault.then is Then.DROP_HALFWAY:
@@ -46,8 +48,6 @@ class _Front:
         else:
             seen.status = answer.status
             await _send(answer, send)
-        for observer in self._hub.observers:
-            observer(Exchange(call=call, answer=answer, fault=seen.fault))
 
 
 class _Visit:

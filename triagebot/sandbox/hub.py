@@ -33,7 +33,7 @@ class Hub:
     a new comment stays out of lists. `on_request` is called with each request before it is
     handled, `on_stored` after a write was stored and before it is answered: both in a thread
     of their own, outside the lock, so they may block, act on the hub, or kill a process.
-    `observers` are told each exchange once it is over; `watchers` are those of every new hub.
+    `observers` are told each exchange right before its answer goes out; `watchers` are those of every new hub.
     """
 
     watchers: ClassVar[tuple[Callable[[Exchange], None], ...]] = ()
