@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ import pytest
 
 from triagebot.cli.main import main
 from triagebot.core import marker
-from triagebot.sandbox.hub import BOT, Hub
+from triagebot.sandbox.exchange import Call
+from triagebot.sandbox.hub import BOT, TOKEN, Hub
 from triagebot.sandbox.model import Stand
 from triagebot.sandbox.repository import Repository
 from triagebot.sandbox.state import Comment
@@ -90,6 +93,36 @@ class World:
         self._processes.append(process)
         return process
 
+    def crash(self, title: str = "It crashes", body: str = "Error: it fails at start", **fields: Any) -> int:
+        """Open an issue that the stand-in calls a bug; returns its number."""
+        return self.repo.open_issue(title=title, body=body, **fields).number
+
+    def once(self, fits: Callable[[Call], bool], act: Callable[[], object]) -> None:
+        """Do something right before the first request that fits is handled."""
+        self._before(fits, act, "on_request")
+
+    def once_stored(self, fits: Callable[[Call], bool], act: Callable[[], object]) -> None:
+        """Do something right after the first write that fits was stored, before it is answered."""
+        self._before(fits, act, "on_stored")
+
+    def _before(self, fits: Callable[[Call], bool], act: Callable[[], object], when: str) -> None:
+        def hook(call: Call) -> None:
+            if fits(call):
+                setattr(self.hub, when, None)
+                act()
+
+        setattr(self.hub, when, hook)
+
+    def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Look into the ledger, or let its clock jump."""
+        with closing(sqlite3.connect(self.ledger)) as ledger, ledger:
+            return ledger.execute(statement, values).fetchall()
+
+    def rows(self, number: int) -> dict[str, tuple[str, str | None]]:
+        """Status and reason of an issue's newest outbox rows, by action."""
+        found = self.sql("SELECT action, status, reason FROM outbox WHERE issue = ? ORDER BY id", number)
+        return {action: (status, reason) for action, status, reason in found}
+
     def lose_the_ledger(self) -> None:
         for file in self.ledger.parent.glob(self.ledger.name + "*"):
             file.unlink()
@@ -114,3 +147,27 @@ class World:
 
     def _defaults(self, command: str) -> list[str]:
         return ["--config", str(self.folder / "config.yml")] if command in {"run", "deliver"} else []
+
+
+@pytest.fixture
+def world(
+    hub: Hub,
+    repo: Repository,
+    github_url: str,
+    stand: Stand,
+    model_server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[World]:
+    env = {
+        "GITHUB_TOKEN": TOKEN,
+        "GITHUB_REPOSITORY": "octo/demo",
+        "GITHUB_API_URL": github_url,
+        "OPENAI_BASE_URL": model_server,
+        "TRIAGEBOT_MODEL": "stand-in",
+        "TRIAGEBOT_LEDGER": str(tmp_path / "state" / "ledger.db"),
+    }
+    made = World(hub, repo, stand, tmp_path, env, monkeypatch)
+    made.configure()
+    yield made
+    made.end()

@@ -19,7 +19,7 @@ from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
 
 BOUNDED = settings(
-    max_examples=20, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 ISSUES, WORDS, WORKERS = st.sampled_from([1, 2]), st.sampled_from(["one", "two"]), st.sampled_from([0, 1])
 

@@ -31,6 +31,7 @@ from triagebot.core.actions import Action
 from triagebot.core.faults import LeaseLost
 from triagebot.core.rows import OutboxRow, Planned, Recorded, RowStatus
 from triagebot.ledger.ledger import Ledger
+from triagebot.ledger.statements import Conflict
 
 WRITES: dict[str, Callable[[Ledger, OutboxRow], None]] = {
     "renew": lambda ledger, row: ledger.renew(row, lease=SEND),
@@ -144,6 +145,15 @@ def test_an_older_text_that_comes_back_from_flight_is_superseded(ledger: Ledger)
     assert take_row(ledger, night(ledger)).ref == text("edited")
 
 
+@pytest.mark.parametrize(("one", "two"), [("sending", "sending"), ("sending", "unknown"), ("pending", "pending")])
+def test_the_database_itself_refuses_a_second_text(ledger: Ledger, one: str, two: str) -> None:
+    answer(ledger, text(), COMMENT)
+    answer(ledger, text("edited"), COMMENT)
+    statuses = {"old": text().digest, "one": one, "two": two}
+    with pytest.raises(Conflict), ledger._database.transaction() as tx:
+        tx._execute("UPDATE outbox SET status = CASE WHEN digest = :old THEN :one ELSE :two END", statuses)
+
+
 # --- fences
 
 
@@ -211,6 +221,14 @@ def test_a_crashed_send_is_unknown_until_the_tracker_has_settled(ledger: Ledger,
     assert other.next_due(REPO, tonight) == pytest.approx(SETTLE)
     clock.pass_(SETTLE)
     assert take_row(other, tonight).status is RowStatus.UNKNOWN
+
+
+def test_a_crash_in_another_repository_is_left_to_its_own_night(ledger: Ledger, clock: Clock) -> None:
+    answer(ledger, text(repo=8), COMMENT)
+    ledger.claim_parcel(8, night(ledger, repo=8), lease=SEND)
+    clock.pass_(SEND)
+    assert ledger.claim_parcel(REPO, night(ledger), lease=SEND) is None
+    assert stored(ledger, text(repo=8)).status is RowStatus.SENDING
 
 
 def crash(ledger: Ledger, clock: Clock) -> None:

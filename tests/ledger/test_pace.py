@@ -128,7 +128,10 @@ def test_a_limit_that_does_not_say_how_long_doubles(ledger: Ledger, clock: Clock
 def test_an_answered_write_starts_the_doubling_anew(ledger: Ledger, clock: Clock) -> None:
     for _ in range(3):
         clock.pass_(ledger.close_gate(US, seconds=None))
+    clock.pass_(-10)
     ledger.open_gate(US)
+    assert ledger.gate(US) == pytest.approx(10)  # an answer to a write that went out before the limit opens nothing
+    clock.pass_(10)
     assert ledger.close_gate(US, seconds=None) == pytest.approx(60)
 
 

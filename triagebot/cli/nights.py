@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from triagebot.cli import signals, summary, terminal, wiring
 from triagebot.cli.boundary import ExitCode
@@ -98,11 +99,18 @@ def _tell(ended: Summary, stop: Stop, tracker: Tracker, env: Environment, output
         lines = [*_shown(tracker), *summary.lines(ended)]
         sys.stdout.write("\n".join(lines) + "\n")
     if env.step_summary is not None:
-        with env.step_summary.open("a", encoding="utf-8") as page:
-            page.write(summary.markdown(ended))
+        _tell_the_step(env.step_summary, ended)
     if stop.fault is not None:
         raise stop.fault
     return ExitCode.INCOMPLETE if ended.tally.incomplete else ExitCode.DONE
+
+
+def _tell_the_step(path: Path, ended: Summary) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as page:
+            page.write(summary.markdown(ended))
+    except OSError as error:  # the night went as it went: what cannot be told there is told elsewhere
+        sys.stderr.write(f"triagebot: GITHUB_STEP_SUMMARY {path} cannot be written: {error.strerror}.\n")
 
 
 def _did_something(ended: Summary) -> bool:

@@ -14,7 +14,7 @@ from triagebot.nightly.stop import Stop
 
 T = TypeVar("T")
 
-_PATIENCE = 4.5
+_PATIENCE = 4.0
 """Seconds from the signal to the end; schedulers kill soon after."""
 
 

@@ -61,8 +61,7 @@ def lines(summary: Summary) -> list[str]:
     told += [_line(entry) for entry in _talkative(summary)[:_SHOWN]]
     if summary.oldest_left is not None:
         told.append(f"  left over: {_number(summary, Ended.LEFT)} issues, the oldest is issue {summary.oldest_left}")
-    if summary.waiting:
-        told.append(f"  waiting in the outbox: {summary.waiting}, for the next night")
+    told += [f"  note: {note}" for note in summary.tally.notes]
     return [terminal.plain(line) for line in told]
 
 
@@ -76,6 +75,9 @@ def markdown(summary: Summary) -> str:
     """The GitHub step summary. Titles are strangers' text: they stand in code spans."""
     head = [f"### triagebot: {summary.place.repository.name}, {summary.night.day}", ""]
     head += [f"- {line.strip()}" for line in lines(summary)[:4]]
+    if summary.oldest_left is not None:
+        head.append(f"- left over: {_number(summary, Ended.LEFT)} issues, the oldest is issue {summary.oldest_left}")
+    head += [f"- note: {_code(note)}" for note in summary.tally.notes[:_SHOWN]]
     rows = [
         f"| {entry.issue} | {_code(entry.title[:80])} | {_code(', '.join(v.name for v in entry.labels))} "
         f"| {_code(': '.join(part for part in (entry.ended.value, entry.reason[:120]) if part))} |"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from triagebot.cli import config as configs
 from triagebot.cli import texts
@@ -14,11 +16,17 @@ from triagebot.cli.config import Config
 from triagebot.cli.environment import Environment
 from triagebot.core import export, selection
 from triagebot.core.faults import Misconfigured
+from triagebot.core.prompt import Question
 from triagebot.core.selection import Select
+from triagebot.core.verdict import Reply
+from triagebot.model.endpoint import Endpoint
 from triagebot.nightly.ports import Model, Tracker
 from triagebot.nightly.rehearsal import DryRun, FromFile, numbered
 from triagebot.nightly.settings import Budget, Pace, Settings, Texts
 from triagebot.nightly.stop import Stop
+
+if TYPE_CHECKING:
+    from triagebot.model.client import OpenAIModel
 
 HTTP_TIMEOUT = 15
 """Seconds for one request to GitHub: a little more than the 10 s after which GitHub itself gives up."""
@@ -61,7 +69,7 @@ def settings(config: Config, env: Environment, choices: Choices) -> Settings:
         budget=_budget(config, choices),
         pace=_UNPACED if dry else _pace(config),
         workers=choices.workers or config.workers,
-        deadline=choices.deadline or config.deadline,
+        deadline=config.deadline if choices.deadline is None else choices.deadline,
         lease=config.lease,
         input_chars=config.model.input_chars,
     )
@@ -144,35 +152,56 @@ def _bytes(source: Path) -> bytes:
 @contextmanager
 def model(config: Config, env: Environment, stop: Stop) -> Iterator[Model]:
     """The endpoint that is asked. Raises `Misconfigured` where the model or a key is not named."""
-    from triagebot.model.client import OpenAIModel
-    from triagebot.model.endpoint import Endpoint
+    endpoint = _endpoint(config, env)
+    client = AtFirstQuestion(lambda: _client(endpoint, stop))
+    try:
+        yield client
+    finally:
+        client.close()
 
-    name = env.model or config.model.name
+
+def _endpoint(config: Config, env: Environment) -> Endpoint:
+    name, asked = env.model or config.model.name, config.model
     if name is None:
         raise Misconfigured("no model is named: set TRIAGEBOT_MODEL or model.name in the config.")
     if env.openai_api_key is None and env.openai_base_url.startswith(_OPENAI_HOST):
         raise Misconfigured(
             "OPENAI_API_KEY is not set: give a key, or set OPENAI_BASE_URL to a server that needs none."
         )
-    asked = config.model
-    client = OpenAIModel(
-        Endpoint(
-            name=name,
-            base_url=env.openai_base_url,
-            api_key=env.openai_api_key or "",
-            temperature=asked.temperature,
-            timeout=asked.timeout,
-            deadline=asked.deadline,
-            attempts=asked.attempts,
-            max_output_tokens=asked.max_output_tokens,
-        ),
-        sleep=_until(stop),
-        stopping=lambda: stop.asked,
+    return Endpoint(
+        name=name,
+        base_url=env.openai_base_url,
+        api_key=env.openai_api_key or "",
+        temperature=asked.temperature,
+        timeout=asked.timeout,
+        deadline=asked.deadline,
+        attempts=asked.attempts,
+        max_output_tokens=asked.max_output_tokens,
     )
-    try:
-        yield client
-    finally:
-        client.close()
+
+
+def _client(endpoint: Endpoint, stop: Stop) -> OpenAIModel:
+    from triagebot.model.client import OpenAIModel
+
+    return OpenAIModel(endpoint, sleep=_until(stop), stopping=lambda: stop.asked)
+
+
+class AtFirstQuestion:
+    """A model that is built when it is first asked: most nights ask nothing, and openai takes 0.7 s to import."""
+
+    def __init__(self, build: Callable[[], OpenAIModel]) -> None:
+        self._build = build
+        self._built: OpenAIModel | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, question: Question) -> Reply:
+        with self._lock:
+            self._built = self._built or self._build()
+        return self._built.ask(question)
+
+    def close(self) -> None:
+        if self._built is not None:
+            self._built.close()
 
 
 def _until(stop: Stop) -> Callable[[float], None]:

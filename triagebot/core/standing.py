@@ -153,10 +153,15 @@ def deleted_by_people(look: Snapshot, identity: Identity, silence: Silence) -> s
     return f"comment {gone[0]} is gone" if gone else None
 
 
-def settled_by_again(look: Snapshot, identity: Identity) -> frozenset[str]:
-    """The deletions that a person's `--again --issue N` declares settled."""
+def unrecognised(look: Snapshot, recorded: Collection[Recorded]) -> frozenset[int]:
+    """Recorded comments that answered the look by their id and are not ours by today's account."""
+    return frozenset(r.id for r in recorded) - look.gone - {c.id for c in look.comments}
+
+
+def settled_by_again(look: Snapshot, identity: Identity, recorded: Collection[Recorded] = ()) -> frozenset[str]:
+    """What a person's `--again --issue N` declares settled: deletions, and comments that were ours once."""
     events = {e.id for e in look.deletions if is_self(identity, e.author)}
-    return frozenset(events | {str(i) for i in look.gone})
+    return frozenset(events | {str(i) for i in look.gone | unrecognised(look, recorded)})
 
 
 def labels_step(votes: Sequence[Vote], look: Snapshot, *, labels: LabelPolicy, known: Sequence[str]) -> policy.Addable:

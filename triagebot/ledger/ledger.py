@@ -207,3 +207,13 @@ class Ledger:
         with self._database.transaction() as tx:
             asked = {"repo_id": repo_id or 0, "issue": issue or 0}
             return runs.retry(tx, **asked, owner=self._owner) + outbox.retry(tx, **asked, owner=self._owner)
+
+    # --- what a drill leaves
+
+    def forget(self, repo_id: int, account: tuple[str, str]) -> None:
+        """Take out everything about a repository, its journal included, and the pace of an account. For drills only:
+        nothing else in the ledger is ever deleted."""
+        with self._database.transaction() as tx:
+            for statement in ("forget_runs", "forget_outbox", "forget_events", "forget_tombstones", "forget_nights"):
+                tx.all(statement, repo_id=repo_id)
+            tx.all("forget_pace", host=account[0], account=account[1])

@@ -130,22 +130,23 @@ class SQLite:
                 raise LedgerUnusable(f"ledger {self._called}: is closed; open it again")
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
-                connection = self._local.connection = self._connect()
+                connection = self._connect()
                 self._connections.append(connection)
+                self._prepare(connection)
+                self._local.connection = connection
         return connection
 
     def _connect(self) -> sqlite3.Connection:
         # mode=rw: a file that was moved away is an error, not an empty ledger. Threads keep to their own
         # connection; only `close` reaches across.
         address = f"{self._path.as_uri()}?mode=rw"
-        connection = sqlite3.connect(
-            address, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
-        )
+        return sqlite3.connect(address, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         if self._now is not None:
             connection.create_function("triagebot_now", 0, self._now)
-        return connection
 
     # --- opening
 

@@ -46,30 +46,29 @@ class Asker:
         try:
             return self._verdict(question, bill)
         except QuestionRefused as refused:
-            bill.append(Usage(requests=refused.requests))
             return Verdict(outcome=Outcome(refused.outcome), prompt=prompt.fingerprint(question))
-        except ModelFault as fault:
-            bill.append(Usage(requests=fault.requests))
-            raise
 
     def _verdict(self, question: Question, bill: list[Usage]) -> Verdict:
         reply = self._call(question, bill)
         judged = verdict.judge(reply.envelope)
         if isinstance(judged, Unusable) and judged.final is None and self.purse.admit() is None:
-            reply = self._second_call(prompt.second_try(question, judged), bill)
+            reply = self._call(prompt.second_try(question, judged), bill)
             judged = verdict.judge(reply.envelope)
         return self._weigh(judged, reply, question)
 
     def _call(self, question: Question, bill: list[Usage]) -> Reply:
-        reply = self.model.ask(question)
-        bill.append(reply.usage)
-        return reply
-
-    def _second_call(self, question: Question, bill: list[Usage]) -> Reply:
+        """One admitted call: what it took is settled at once, or another worker would be admitted too many."""
+        usage = Usage()
         try:
-            return self._call(question, bill)
+            reply = self.model.ask(question)
+            usage = reply.usage
+            return reply
+        except ModelFault as fault:
+            usage = Usage(requests=fault.requests)
+            raise
         finally:
-            self.purse.settle(Usage())
+            bill.append(usage)
+            self.purse.settle(usage)
 
     def _weigh(self, judged: Answer | Unusable, reply: Reply, question: Question) -> Verdict:
         asked = prompt.fingerprint(question)

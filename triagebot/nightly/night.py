@@ -7,15 +7,14 @@ file only says in which order they happen and how the night ends.
 from __future__ import annotations
 
 import queue
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from triagebot.core import faults, standing
 from triagebot.core.issue import Snapshot
 from triagebot.core.rows import Night
+from triagebot.nightly import choice, reconcile
 from triagebot.nightly import place as places
-from triagebot.nightly import reconcile
 from triagebot.nightly.asking import Asker
 from triagebot.nightly.book import Book
 from triagebot.nightly.courier import Courier
@@ -33,7 +32,7 @@ from triagebot.nightly.stop import Stop
 from triagebot.nightly.triage import Triage
 from triagebot.nightly.writer import Writer
 
-_GRACE = 3.0
+_GRACE = 2.0
 """Seconds that a request under way gets when the process is told to end; it must be gone within 5."""
 
 
@@ -79,6 +78,9 @@ def run(parts: Parts, settings: Settings, orders: Orders, tally: Tally) -> Summa
     try:
         shift.work()
         how = _how(parts.stop, tally)
+    except faults.Fault as fault:
+        how = f"stopped: {fault}"
+        raise
     finally:
         parts.ledger.close_night(night, how=how, counts=tally.totals())
     return Summary(
@@ -87,7 +89,7 @@ def run(parts: Parts, settings: Settings, orders: Orders, tally: Tally) -> Summa
         tally=tally,
         purse=shift.purse,
         how=how,
-        waiting=sum(parts.ledger.waiting(place.repository.id).values()),
+        waiting=shift.waiting,
         seconds=parts.clock.monotonic() - started,
     )
 
@@ -112,6 +114,7 @@ class Shift:
     night: Night
     deadline: float
     purse: Purse = field(init=False)
+    waiting: int = 0
     _hands: list[Hand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -127,19 +130,25 @@ class Shift:
 
     def work(self) -> None:
         """Sweep and reconcile first, then triage and deliver at the same time, then close."""
-        items = self._chosen(self._sweep()) if self.orders.triage else []
+        items = choice.cut(self._sweep(), self.settings.budget, self.tally) if self.orders.triage else []
         self._start(items)
-        self._await_workers()
-        self._await_courier()
+        try:
+            self._await_workers()
+        finally:  # a worker that died of a bug must not leave the other rows and claims in mid-air
+            self._await_courier()
         if not self.parts.stop.asked:
             self._look_back()
+        self._tell_what_waits()
 
     # --- sweep and reconcile
 
     def _sweep(self) -> list[Item]:
         self.tally.observer.stage("sweep")
-        items = []
+        items, seen = [], set[int]()
         for issue in self._issues():
+            if issue.number in seen:
+                continue  # a list that changes while it is paged through may show an issue twice
+            seen.add(issue.number)
             self.tally.count("seen")
             self.tally.observer.advance()
             item = self.reconciler.consider(issue)
@@ -153,33 +162,12 @@ class Shift:
         """Every open issue, or just those asked for, each as it is now."""
         if not self.orders.issues:
             yield from self.parts.tracker.sweep()
-        for number in self.orders.issues:
+        for number in dict.fromkeys(self.orders.issues):
             memory = self.parts.ledger.recall(self.place.repository.id, number, "")
             try:
                 yield self.parts.tracker.look(number, memory.recorded)
             except (faults.Gone, faults.Moved) as fault:
                 self.tally.enter(Entry(issue=number, ended=Ended.FAILED, reason=str(fault)))
-
-    def _chosen(self, items: list[Item]) -> list[Item]:
-        """Cut to the budget of issues, and of issues by one author; the rest is left, and said so."""
-        authors: Counter[str] = Counter()
-        chosen: list[Item] = []
-        for item in items:
-            author = item.issue.author.login if item.issue.author else ""
-            reason = self._over_budget(len(chosen), authors[author])
-            if reason is None:
-                chosen.append(item)
-                authors[author] += 1
-            else:
-                left = Entry(issue=item.ref.issue, ended=Ended.LEFT, title=item.issue.title, reason=reason)
-                self.tally.enter(left)
-        return chosen
-
-    def _over_budget(self, chosen: int, by_author: int) -> str | None:
-        budget = self.settings.budget
-        if budget.issues is not None and chosen >= budget.issues:
-            return "budget.issues"
-        return "budget.per_author" if budget.per_author is not None and by_author >= budget.per_author else None
 
     # --- triage and deliver
 
@@ -193,27 +181,31 @@ class Shift:
         workers = min(self.settings.workers, len(items))
         stop = self.parts.stop
         self._hands = [self.parts.crew(f"worker-{n}", lambda: self.triage.work(todo), stop) for n in range(workers)]
-        self._delivering = self.parts.crew("courier", self.courier.run, stop)
-        for hand in (*self._hands, self._delivering):
+        self._courier_hand = self.parts.crew("courier", self.courier.run, stop)
+        for hand in (*self._hands, self._courier_hand):
             hand.start()
 
     def _await_workers(self) -> None:
         """Until all issues are worked through; told to stop, a call that hangs is not waited for."""
-        while not all(hand.come_home(0.05) for hand in self._hands):
-            if self.parts.stop.asked:
-                break
-        self.triage.abandon()
+        try:
+            while not all(hand.come_home(0.05) for hand in self._hands):
+                if self.parts.stop.asked:
+                    break
+        finally:
+            self.triage.abandon()
 
     def _await_courier(self) -> None:
         self.tally.observer.stage("deliver")
         self.courier.no_more.set()
         self.courier.ring()
-        while not self._delivering.come_home(0.1):
-            if self.parts.stop.asked:
-                self.courier.ring()
-                self._delivering.come_home(_GRACE)
-                break
-        self.courier.abandon()
+        try:
+            while not self._courier_hand.come_home(0.1):
+                if self.parts.stop.asked:
+                    self.courier.ring()
+                    self._courier_hand.come_home(_GRACE)
+                    break
+        finally:
+            self.courier.abandon()
 
     # --- close
 
@@ -228,10 +220,15 @@ class Shift:
         self.tally.observer.advance(len(posted))
         for issue in twins:
             self.courier.heal_later(issue)
-        self.courier.run()
+        self._deliver_again()
         mended = [self.reconciler.mend(replace(issue, comments=issue.marked[:1])) for issue in twins]
         if any(mended):
-            self.courier.run()
+            self._deliver_again()
+
+    def _deliver_again(self) -> None:
+        self._courier_hand = self.parts.crew("courier", self.courier.run, self.parts.stop)
+        self._courier_hand.start()
+        self._await_courier()
 
     def _posted_issues(self, nodes: list[str]) -> list[Snapshot]:
         try:
@@ -239,6 +236,15 @@ class Shift:
         except faults.TrackerFault as fault:
             self.tally.note(f"the look back at tonight's comments is left to the next night: {fault}", failed=True)
             return []
+
+    def _tell_what_waits(self) -> None:
+        """Whatever kept it waiting, work that is left makes the night an incomplete one."""
+        repo_id = self.place.repository.id
+        self.waiting = sum(self.parts.ledger.waiting(repo_id).values())
+        if self.waiting:
+            self.tally.note(f"{self.waiting} writes wait in the outbox for the next night", failed=True)
+        elif self.parts.ledger.next_due(repo_id, self.night) is not None:
+            self.tally.note("a write is in the hands of another worker, or of one that was killed", failed=True)
 
     # --- who does it
 

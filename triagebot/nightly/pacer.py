@@ -10,6 +10,10 @@ from triagebot.nightly.ports import Clock, Ledger
 from triagebot.nightly.settings import Pace
 from triagebot.nightly.stop import Stop
 
+_KEPT = 30.0
+"""Seconds for which a slot may be kept: longer than any look, or an hour whose writes are used up would never
+see another one (each look would outlive its slot, and wait for the next with rows in hand)."""
+
 
 class WritingEnds(Fault):
     """No more writes tonight, and why; what is left waits in the outbox for the next night."""
@@ -25,20 +29,22 @@ class Pacer:
     clock: Clock
     stop: Stop
     deadline: float
-    _in_hand_since: float | None = None
+    _slot_at: float | None = None
+    _wrote_at: float | None = None
 
     def take(self) -> None:
         """Have a slot in hand, waiting for it. Raises `WritingEnds` where it lies past the night's end."""
-        self._await_gate()
-        if self._in_hand():
-            return
-        wait = self.ledger.reserve_slot(self.account, per_second=self.pace.per_second, per_hour=self.pace.per_hour)
-        self._wait(wait, "the hourly number of writes (delivery.per_hour) is used up")
-        self._in_hand_since = self.clock.monotonic()
+        while (closed := self.closed_for()) > 0:
+            self._wait(closed, "GitHub's rate limit")
+        self._wait(self._until_slot(), "the hourly number of writes (delivery.per_hour) is used up")
+
+    def is_near(self, seconds: float) -> bool:
+        """Whether `take` would come back within `seconds`: nobody may hold rows for longer than that."""
+        return self.closed_for() <= 0 and self._until_slot() <= seconds
 
     def spend(self) -> None:
         """The slot in hand goes to a write."""
-        self._in_hand_since = None
+        self._slot_at, self._wrote_at = None, self.clock.monotonic()
 
     def closed_for(self) -> float:
         """Seconds until the gate opens; read again right before each write."""
@@ -51,18 +57,26 @@ class Pacer:
     def answered(self) -> None:
         self.ledger.open_gate(self.account)
 
-    def _await_gate(self) -> None:
-        while (closed := self.closed_for()) > 0:
-            self._wait(closed, "GitHub's rate limit")
+    def _until_slot(self) -> float:
+        """Seconds until a write may go out; reserves a slot where none is in hand."""
+        now = self.clock.monotonic()
+        if self._slot_at is None or now - self._slot_at > _KEPT:
+            reserved = self.ledger.reserve_slot(
+                self.account, per_second=self.pace.per_second, per_hour=self.pace.per_hour
+            )
+            self._slot_at = now + reserved
+        return max(0.0, self._slot_at - now, self._spaced() - now)
 
-    def _in_hand(self) -> bool:
-        # A slot kept longer than the spacing would let two writes fall close together.
+    def _spaced(self) -> float:
+        """When the spacing after our own last write is over: looks take their time, so slots alone do not hold it."""
         spacing = 1 / self.pace.per_second if self.pace.per_second else 0.0
-        since = self._in_hand_since
-        return since is not None and self.clock.monotonic() - since <= spacing
+        return 0.0 if self._wrote_at is None else self._wrote_at + spacing
 
     def _wait(self, seconds: float, why: str) -> None:
-        if self.clock.monotonic() + seconds > self.deadline:
+        late = self.clock.monotonic() - self.deadline
+        if late > 0:
+            raise WritingEnds("deadline: what is left in the outbox waits for the next night")
+        if late + seconds > 0:
             until = self.clock.now() + timedelta(seconds=seconds)
             raise WritingEnds(f"deferred: {why} until {until:%Y-%m-%dT%H:%M:%SZ}, past this night's deadline")
         self.clock.sleep(seconds)

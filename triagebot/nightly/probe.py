@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,14 +16,17 @@ class Probe:
     """A turnstile for the workers that opens for good with the first answer to a write.
 
     An installation token may not tell whether it may write; only a write tells. A
-    verdict that leads to no write lets just the next issue through.
+    verdict that leads to no write lets just the next issue through, and so does a gate
+    that is closed: then no write can tell anything for a while.
     """
 
     stop: Stop
     clock: Clock
     _open: threading.Event = field(default_factory=threading.Event)
     _turn: threading.Lock = field(default_factory=threading.Lock)
-    _delivered: threading.Event = field(default_factory=threading.Event)
+    _asked: int = 0
+    _nothing_due: int = 0
+    _gate_closed: bool = False
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -31,7 +34,6 @@ class Probe:
         while not self._open.is_set() and not self.stop.asked:
             if self._turn.acquire(blocking=False):
                 try:
-                    self._delivered.clear()
                     yield
                 finally:
                     self._turn.release()
@@ -39,16 +41,26 @@ class Probe:
             self.clock.wait(self._open, 0.05)
         yield
 
-    def await_delivery(self) -> None:
-        """After a verdict with rows to send: wait until the courier is done with them (or the probe is over)."""
-        while not (self._open.is_set() or self._delivered.is_set() or self.stop.asked):
-            self.clock.wait(self._delivered, 0.05)
+    def await_delivery(self, ready: Callable[[], None]) -> None:
+        """After a verdict with rows to send: tell the courier, and wait until it has nothing left to try."""
+        self._asked = asked = self._asked + 1
+        ready()
+        while not (self._open.is_set() or self._nothing_due >= asked or self._gate_closed or self.stop.asked):
+            self.clock.wait(self._open, 0.05)
 
-    def delivered(self) -> None:
-        """The courier ended with a parcel, written or not: the next issue may be asked about."""
-        self._delivered.set()
+    @property
+    def asked(self) -> int:
+        """How many deliveries were awaited so far; to be read before the ledger is asked what is due."""
+        return self._asked
+
+    def nothing_due(self, asked: int) -> None:
+        """The courier found nothing to send now, having read `asked` before: the next issue may be asked about."""
+        self._nothing_due = asked
+
+    def gate(self, *, closed: bool) -> None:
+        """Whether the courier stands before a closed gate, which stops writing and not triage."""
+        self._gate_closed = closed
 
     def answered(self) -> None:
         """A write was answered with anything but a permission refusal."""
         self._open.set()
-        self._delivered.set()

@@ -9,6 +9,7 @@ from triagebot.core.actions import Action
 from triagebot.core.issue import Snapshot
 from triagebot.core.key import Ref
 from triagebot.core.marker import Marker
+from triagebot.core.policy import Mode
 from triagebot.core.rows import Memory, Night, Planned, Recorded
 from triagebot.core.selection import Skip
 from triagebot.core.verdict import Outcome, Verdict
@@ -50,11 +51,11 @@ class Reconciler:
         own = standing.own_comments(issue, memory.recorded)
         self.own_seen = self.own_seen or bool(own)
         reason = self._skip(issue, memory, known=bool(own) or memory.verdict is not None)
+        if reason in {None, Skip.DEAD} and standing.twins(issue):
+            self.twins.append(issue)
         if reason is not None:
             self._enter(issue, Ended.DEAD if reason is Skip.DEAD else Ended.SKIPPED, reason.value)
             return None
-        if standing.twins(issue):
-            self.twins.append(issue)
         if self.orders.again or not self._answered(ref, issue, memory):
             return Item(
                 issue=issue,
@@ -78,7 +79,7 @@ class Reconciler:
         memory = self.ledger.recall(ref.repo_id, ref.issue, ref.digest)
         deleted = standing.deleted_by_people(issue, self.place.identity, memory.silence)
         if self.orders.again and self.orders.issues:
-            settled = standing.settled_by_again(issue, self.place.identity)
+            settled = standing.settled_by_again(issue, self.place.identity, memory.recorded)
             self.ledger.lift_silence(ref.repo_id, ref.issue, settled=settled)
         elif deleted and not memory.silence.silent and not standing.own_comments(issue, memory.recorded):
             self.ledger.silence(ref.repo_id, ref.issue, reason=deleted)
@@ -99,6 +100,8 @@ class Reconciler:
         )
         if reason is None and memory.dead is not None and not self.orders.again:
             return Skip.DEAD
+        if reason is None and memory.silence.silent and self.settings.labels.mode is Mode.SUGGEST:
+            return Skip.SILENCED  # `--again --issue N` has lifted the silence by now
         return reason
 
     def _answered(self, ref: Ref, issue: Snapshot, memory: Memory) -> bool:

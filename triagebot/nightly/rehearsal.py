@@ -38,7 +38,8 @@ class DryRun:
 
     @property
     def account(self) -> tuple[str, str]:
-        return self.tracker.account
+        """A pace of its own: what sends nothing waits for no gate."""
+        return "dry-run", self.tracker.account[1]
 
     def repository(self) -> Repository:
         found = self.tracker.repository()

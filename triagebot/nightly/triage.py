@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -73,9 +74,9 @@ class Triage:
             self._enter(item, Ended.LEFT, "the night was stopped")
             self.stop.by_fault(fault)
         finally:
-            usage = _sum(bill)
-            self.purse.settle(usage)
-            self.tally.spend(usage)
+            if not bill:
+                self.purse.settle(Usage())  # admitted, and not asked
+            self.tally.spend(_sum(bill))
 
     def _claimed(self, item: Item, bill: list[Usage]) -> None:
         claim = self.ledger.claim(item.ref, self.night, lease=self.settings.lease, again=item.again)
@@ -100,8 +101,7 @@ class Triage:
         reason = "" if verdict.outcome in _ENDS else verdict.outcome.value
         self._enter(item, _ENDS.get(verdict.outcome, Ended.UNANSWERABLE), reason, verdict, usage)
         if planned:
-            self.ready()
-            self.probe.await_delivery()
+            self.probe.await_delivery(self.ready)
 
     def _not_answered(self, item: Item, claim: Claim, fault: Exception, usage: Usage) -> None:
         """Whose failure it was: the issue's costs it a try, the endpoint's gives the try back."""
@@ -123,7 +123,8 @@ class Triage:
         with self._lock:
             unreached, self._unreached = self._unreached, []
         for claim in unreached:
-            self.ledger.release(claim, "the model's endpoint was down", Usage())
+            with suppress(LeaseLost):  # another night has taken it up since
+                self.ledger.release(claim, "the model's endpoint was down", Usage())
 
     def _reached(self) -> None:
         with self._lock:
@@ -135,10 +136,8 @@ class Triage:
     def abandon(self) -> None:
         """Give every claim back that is still held; a worker that comes home later finds its lease lost."""
         for claim in list(self._held.values()):
-            try:
+            with suppress(LeaseLost):
                 self.ledger.release(claim, "interrupted", Usage())
-            except LeaseLost:
-                continue
 
     def _closing_time(self) -> str | None:
         if self.stop.asked:

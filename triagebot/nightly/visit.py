@@ -63,6 +63,8 @@ class Visit:
             recorded=self.memory.recorded,
             revise=row.revise,
         )
+        if isinstance(step, standing.Post) and self._answered_before():
+            return standing.Withdraw("a comment that another account wrote for the bot stands there")
         if not isinstance(step, standing.Post | standing.Edit):
             return step
         try:
@@ -72,6 +74,11 @@ class Visit:
         if isinstance(step, standing.Edit):
             return EditComment(issue=row.ref.issue, comment_id=step.comment.id, body=body)
         return PostComment(issue=row.ref.issue, body=body)
+
+    def _answered_before(self) -> bool:
+        """An issue with a recorded comment gets no second one, whoever may be writing now, but after `--again`."""
+        strange = standing.unrecognised(self.look, self.memory.recorded)
+        return any(str(number) not in self.memory.silence.settled for number in strange)
 
     def _words(self, row: OutboxRow) -> Words:
         propose = self.labels_dead or self.settings.labels.mode is policy.Mode.SUGGEST

@@ -34,7 +34,7 @@ _IN_A_ROW = 5
 
 @dataclass
 class Writer:
-    """Carries parcels out, one at a time; each row is written at most once a night."""
+    """Carries parcels out, one at a time; a row is written at most once a night without proof of its end."""
 
     ledger: Ledger
     tracker: Tracker
@@ -70,9 +70,11 @@ class Writer:
             if row.action is Action.COMMENT and not visit.labels_ended:
                 self.book.postponed(row, self.settings.pace.settle, "waits for the labels")
                 continue
+            if not self.pacer.is_near(_FRESH):
+                return  # the rest goes back: no row is held while a gate or a slot is waited for
             self.pacer.take()
-            if self.clock.monotonic() - visit.looked_at >= _FRESH:
-                return  # the rest goes back, and the next visit looks again
+            if self._is_stale(visit):
+                return  # the next visit looks again
             status = self._row(visit, row)
             if row.action is Action.LABELS:
                 visit.labels_ended, visit.labels_dead = status in ENDED, status is RowStatus.DEAD
@@ -126,6 +128,8 @@ class Writer:
         if closed > 0:
             return self.book.postponed(row, closed, "the gate closed meanwhile")
         self.ledger.renew(row, lease=LEASE)
+        if self._is_stale(visit):  # a ledger that others lock keeps us waiting, too
+            return self.book.postponed(row, 0.0, "the look was too old to write by")
         self._written.add(row.id)
         self.pacer.spend()
         self.book.starts(row)
@@ -135,21 +139,32 @@ class Writer:
             return self._not_written(row, fault)
         return self._was_written(visit, row, write, receipt)
 
+    def _is_stale(self, visit: Visit) -> bool:
+        return self.clock.monotonic() - visit.looked_at >= _FRESH
+
     def _was_written(self, visit: Visit, row: OutboxRow, write: Write, receipt: Receipt) -> RowStatus:
         comment = _recorded(receipt)
         if isinstance(write, PostComment) and comment is not None:
             # Before it is recorded: a worker that lost its lease meanwhile has to look back all the same.
             self.posted[row.ref.issue] = visit.look.node
             self.posted_at = self.clock.monotonic()
-            self.canary.posted(comment)
+            self.canary.posted(row.ref.issue, comment)
         status = self.book.sent(row, comment)
+        self._written.discard(row.id)  # its end is proven: the close may reopen it when twins have gone
         self._in_a_row = 0
         self.pacer.answered()
         self.probe.answered()
         self.tally.count(_COUNTED[type(write)])
         if isinstance(write, AddLabels):
             visit.labels_are_on(receipt.labels)
+            self._compare(write, receipt)
         return status
+
+    def _compare(self, write: AddLabels, receipt: Receipt) -> None:
+        on = {name.casefold() for name in receipt.labels}
+        missing = ", ".join(name for name in write.names if name.casefold() not in on)
+        if missing:
+            self.tally.note(f"issue {write.issue}: GitHub answered without these labels: {missing}", failed=True)
 
     def _not_written(self, row: OutboxRow, fault: faults.TrackerFault) -> RowStatus:
         """Record what a failed write leaves us knowing. Raises what ends the night."""
@@ -177,6 +192,7 @@ class Writer:
             self.probe.answered()
             return self.book.dead(row, str(fault))
         if isinstance(fault, faults.Undelivered):
+            self._written.discard(row.id)
             return self.book.postponed(row, self.settings.pace.settle, str(fault))
         return self.book.unknown(row, str(fault))
 

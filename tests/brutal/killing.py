@@ -1,0 +1,85 @@
+"""Real processes that die by SIGKILL: at a named step of their own, or whenever somebody kills them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["triagebot.cli.main", "triagebot.cli.nights", "triagebot.github.tracker", "openai"])
+
+
+class Stepped:
+    """A port of the night whose every call has a name, before and after."""
+
+    def __init__(self, part: Any, room: str, at: Callable[[str], None]) -> None:
+        self._part, self._room, self._at = part, room, at
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._part, name)
+        if not callable(member) or name in {"close"}:
+            return member
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            step = f"{self._room}.{name}" + (f".{type(args[0]).__name__}" if name == "send" else "")
+            self._at(f"before {step}")
+            answer = member(*args, **kwargs)
+            self._at(f"after {step}")
+            return answer
+
+        return call
+
+
+def step_by_step(at: Callable[[str], None]) -> None:
+    """Let the night of this process tell `at` of its every step."""
+    from triagebot.nightly import night
+
+    shipped = night.run
+
+    def run(parts: night.Parts, *args: Any, **kwargs: Any) -> Any:
+        stepped = replace(
+            parts,
+            ledger=Stepped(parts.ledger, "ledger", at),
+            tracker=Stepped(parts.tracker, "github", at),
+            model=Stepped(parts.model, "model", at),
+        )
+        return shipped(stepped, *args, **kwargs)
+
+    night.run = run
+
+
+def start(
+    env: Mapping[str, str], argv: Sequence[str], *, die_at: str = "", tell: Path | None = None
+) -> ForkServerProcess:
+    """Start the program in a process of its own, which kills itself at the first step named `die_at`.
+
+    Forked from a clean server that has imported everything: a real process, without the second of start.
+    """
+    process = _SERVER.Process(target=_live, args=(dict(env), list(argv), die_at, tell))
+    process.start()
+    return process
+
+
+def _live(env: dict[str, str], argv: list[str], die_at: str, tell: Path | None) -> None:
+    os.environ.update(env)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    if die_at:
+        step_by_step(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == die_at else None)
+    if tell is not None:
+        step_by_step(lambda step: _tell(tell, step))
+    from triagebot.cli.main import main
+
+    os._exit(main(argv))
+
+
+def _tell(file: Path, step: str) -> None:
+    with file.open("a") as log:
+        log.write(f"{step}\n")

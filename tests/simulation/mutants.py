@@ -1,0 +1,124 @@
+"""One-line mutants of the shipped code: each takes one guard away, and the simulator must notice."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from triagebot.core import issue, standing
+from triagebot.core.standing import Post, Withdraw
+from triagebot.ledger import statements
+from triagebot.ledger.ledger import Ledger
+from triagebot.nightly.pacer import Pacer
+from triagebot.simulator import tracker
+from triagebot.simulator.scheduler import Scheduler
+
+Mutate = Callable[[pytest.MonkeyPatch], None]
+
+
+def _sql(*changes: tuple[str, str]) -> Mutate:
+    """Replace words in the shipped SQL; each must be there."""
+
+    def mutate(patch: pytest.MonkeyPatch) -> None:
+        shipped = statements.queries
+
+        def queries(macros: Mapping[str, str]) -> dict[str, str]:
+            told = dict(shipped(macros))
+            for old, new in changes:
+                assert any(old in sql for sql in told.values()), old
+                told = {name: sql.replace(old, new) for name, sql in told.items()}
+            return told
+
+        patch.setattr(statements, "queries", queries)
+
+    return mutate
+
+
+def _no_exclusive_index(patch: pytest.MonkeyPatch) -> None:
+    shipped = statements.migrations
+
+    def migrations(macros: Mapping[str, str]) -> tuple[str, ...]:
+        old = "CREATE UNIQUE INDEX runs_one_running"
+        assert any(old in step for step in shipped(macros))
+        return tuple(step.replace(old, "CREATE INDEX runs_one_running") for step in shipped(macros))
+
+    patch.setattr(statements, "migrations", migrations)
+
+
+def _no_look(patch: pytest.MonkeyPatch) -> None:
+    def post(*_: Any, has_words: bool, **__: Any) -> standing.Step:
+        return Post() if has_words else Withdraw("nothing left to say")
+
+    patch.setattr(standing, "comment_step", post)
+
+
+def _no_author_check(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(tracker, "authorship", lambda *_, **__: issue.Authorship.OWN)
+
+
+def _finish_in_two(patch: pytest.MonkeyPatch) -> None:
+    """The rows first and the verdict afterwards, with a step between the two."""
+    shipped, switch = Ledger.finish, Scheduler._switch
+    running: list[Scheduler] = []
+
+    def noticed(self: Scheduler, task: Any) -> None:
+        running[:] = [self]
+        switch(self, task)
+
+    def finish(self: Ledger, claim: Any, verdict: Any, planned: Any, usage: Any) -> None:
+        for row in planned:
+            self.mend(claim.ref, row)
+        running[0].step("ledger.sent")
+        shipped(self, claim, verdict, (), usage)
+
+    patch.setattr(Scheduler, "_switch", noticed)
+    patch.setattr(Ledger, "finish", finish)
+
+
+def _no_tombstone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(standing, "deleted_by_people", lambda *_: None)
+
+
+def _no_digest_check(patch: pytest.MonkeyPatch) -> None:
+    shipped = standing.obstacle
+
+    def obstacle(row: Any, look: Any) -> Any:
+        found = shipped(row, look)
+        return None if found == Withdraw("changed") else found
+
+    patch.setattr(standing, "obstacle", obstacle)
+
+
+def _gate_not_read_again(patch: pytest.MonkeyPatch) -> None:
+    shipped = Pacer.closed_for
+
+    def closed_for(self: Pacer) -> float:
+        again = sys._getframe(1).f_code.co_name == "_write"
+        return 0.0 if again else shipped(self)
+
+    patch.setattr(Pacer, "closed_for", closed_for)
+
+
+MUTANTS: dict[str, Mutate] = {
+    "fencing": _sql(("AND owner = :owner AND attempt = :attempt", "")),
+    "the look before the write": _no_look,
+    "the marker's author": _no_author_check,
+    "sending is on disk before the request": _sql(
+        ("status = 'sending',\n       owner", "status = 'pending',\n       owner")
+    ),
+    "finish is one transaction": _finish_in_two,
+    "the try is counted at the claim": _sql(
+        ("1, 1, :night", "1, 0, :night"), ("tries = runs.tries + 1", "tries = runs.tries")
+    ),
+    "the settle time": _sql(
+        ("not_before = triagebot_now() + :settle", "not_before = triagebot_now()"),
+        ("not_before = lease_until + :settle", "not_before = lease_until"),
+    ),
+    "the tombstone": _no_tombstone,
+    "the digest in the look": _no_digest_check,
+    "one running claim for an issue": _no_exclusive_index,
+    "the gate is read again": _gate_not_read_again,
+}

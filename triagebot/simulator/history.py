@@ -1,0 +1,189 @@
+"""Plays a script to its rest, in the world that it describes, and judges what stands then."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from triagebot.nightly.settings import Orders
+from triagebot.sandbox.hub import BOT
+from triagebot.sandbox.state import Comment, Issue
+from triagebot.simulator import judge
+from triagebot.simulator.scheduler import Deadlock, Process
+from triagebot.simulator.script import DAY, Event, Script, Weather
+from triagebot.simulator.world import World
+
+_QUIET_NIGHTS = 5
+
+
+@dataclass
+class Result:
+    """What came of a history."""
+
+    script: Script
+    violations: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def run(script: Script) -> Result:
+    """Play the script. Its own randomness (who goes first, which request fails) comes from its seed as well."""
+    with tempfile.TemporaryDirectory(prefix="triagebot-sim-", dir=_memory()) as place:
+        world = World(script.seed, Path(place), script.weather, script.windows)
+        try:
+            History(script, world).play()
+        except Deadlock as deadlock:
+            world.violations.append(f"a night hangs: {deadlock}")
+        finally:
+            world.end()
+    return Result(script, world.violations, world.counts)
+
+
+def _memory() -> str | None:
+    """A file system in memory, where there is one: durability is proven elsewhere, with real kills."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a folder of its own is made in it
+
+
+@dataclass
+class History:
+    """One script in one world."""
+
+    script: Script
+    world: World
+
+    def play(self) -> None:
+        for title in self.script.titles:
+            self.world.repo.open_issue(title=title)
+        self.world.model.poison = self.script.poison
+        for event in self.script.events:
+            self.world.later(event.at, self._happening(event))
+        self.world.scheduler.run()
+        self._come_to_rest()
+        judge.at_rest(self.world, self.script)
+
+    def _happening(self, event: Event) -> Callable[[], None]:
+        def happen() -> None:
+            self.world.counts[f"event: {event.what}"] += 1
+            self._happen(event)
+
+        return happen
+
+    def _happen(self, event: Event) -> None:
+        if event.what == "night":
+            self._night(event)
+        elif event.what in self._trouble():
+            self._trouble()[event.what]()
+        elif event.what == "open an issue":
+            word = event.word.split(" ", 1)[0]
+            self.world.repo.open_issue(title=f"{word} {event.at:.3f} new")
+        else:
+            issue = self.world.repo.kept.get(event.issue)
+            if isinstance(issue, Issue) and issue.repo == self.world.repo.full_name:
+                self._act(event, issue)
+
+    def _night(self, event: Event) -> None:
+        for fate in ("kill_at", "kill_on", "stall_on"):
+            if value := getattr(event, fate):
+                self.world.counts[f"{fate.replace('_', ' ')} {value if isinstance(value, str) else 'number'}"] += 1
+        process = Process(
+            "night",
+            kill_at=event.kill_at,
+            kill_on=event.kill_on,
+            stall_on=event.stall_on,
+            stall_for=event.stall_for,
+        )
+        issues = (event.issue,) if event.issue else ()
+        orders = Orders(issues=issues, again=event.again, triage=not event.deliver_only)
+        self.world.night(process, orders, ledger=event.ledger)
+
+    # --- people
+
+    def _act(self, event: Event, issue: Issue) -> None:
+        repo, number = self.world.repo, issue.number
+        acts: dict[str, Callable[[], object]] = {
+            "edit text": lambda: repo.edit_issue(number, title=event.word),
+            "edit and change back": lambda: self._change_back(issue, event.word),
+            "close or reopen": lambda: (repo.close if issue.state == "open" else repo.reopen)(number),
+            "lock or unlock": lambda: (repo.unlock if issue.locked else repo.lock)(number),
+            "take a label off": lambda: repo.unlabel(number, issue.labels[0]) if issue.labels else None,
+            "delete the issue": lambda: repo.delete_issue(number),
+            "transfer the issue": lambda: repo.transfer_issue(number, "octo/elsewhere"),
+        }
+        acts.get(event.what, lambda: self._act_on_comment(event.what, issue))()
+
+    def _act_on_comment(self, what: str, issue: Issue) -> None:
+        repo = self.world.repo
+        for comment in _ours(issue)[-1:]:
+            match what:
+                case "delete our comment":
+                    repo.delete_comment(comment.id)
+                case "edit our comment":
+                    repo.edit_comment(comment.id, f"{comment.body}\nA person's words.")
+                case "react to our comment":
+                    repo.react(comment.id)
+                case "copy our marker":
+                    repo.comment(issue.number, comment.body, by="mallory")
+
+    def _change_back(self, issue: Issue, word: str) -> None:
+        """Away and back again, with time between for a night to notice."""
+        before, repo, number = issue.title, self.world.repo, issue.number
+        repo.edit_issue(number, title=word)
+
+        def back() -> None:
+            if isinstance(repo.kept.get(number), Issue):
+                repo.edit_issue(number, title=before)
+
+        self.world.later(self.world.random.choice([20.0, 300.0, 1.2 * DAY]), back)
+
+    # --- what breaks
+
+    def _trouble(self) -> dict[str, Callable[[], object]]:
+        world = self.world
+        return {
+            "lose": lambda: world.lose("main"),
+            "back up": lambda: world.back_up("main"),
+            "restore": lambda: world.restore("main"),
+            "retry": lambda: world.ledger("main").retry(),
+            "clock forward": lambda: self._jump(3600.0),
+            "clock back": lambda: self._jump(-3600.0),
+        }
+
+    def _jump(self, seconds: float) -> None:
+        self.world.jump += seconds
+
+    # --- rest
+
+    def _come_to_rest(self) -> None:
+        """Nights without trouble, a day apart, until nothing more is to be written."""
+        world = self.world
+        world.weather, world.model.trouble, world.model.poison = Weather(), 0.0, 0
+        world.hub.listing_lag = 0.0
+        written = 0
+        for _ in range(_QUIET_NIGHTS):
+            world.scheduler.now += DAY
+            world.ledger("main").retry()
+            before = judge.writes(world.counts)
+            world.night(Process("quiet"), Orders())
+            world.scheduler.run()
+            written = judge.writes(world.counts) - before
+        if written:
+            world.violate(f"after {_QUIET_NIGHTS} quiet nights the bot still writes ({written} writes)")
+
+
+def _ours(issue: Issue) -> list[Comment]:
+    return [c for c in issue.comments if c.author.login == BOT]
+
+
+def shrink(script: Script, fails: Callable[[Script], bool]) -> Script:
+    """The shortest script that still fails: events are left out one after the other while it does."""
+    place = 0
+    while place < len(script.events):
+        shorter = script.without(place)
+        if fails(shorter):
+            script = shorter
+        else:
+            place += 1
+    calm = replace(script, weather=Weather())
+    return calm if fails(calm) else script

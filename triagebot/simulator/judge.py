@@ -1,0 +1,85 @@
+"""What must stand once a history has come to rest: the promise, word by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from triagebot.core import key
+from triagebot.core.marker import Marker
+from triagebot.core.marker import read as read_marker
+from triagebot.core.rows import Memory, RowStatus
+from triagebot.core.verdict import Outcome
+from triagebot.sandbox.hub import BOT
+from triagebot.sandbox.state import Comment, Issue
+from triagebot.simulator.parts import fitting
+from triagebot.simulator.script import DAY, Script
+from triagebot.simulator.world import World
+
+
+def at_rest(world: World, script: Script) -> None:
+    """Judge every open issue, the ledger's word for what was sent, and the number of model calls."""
+    for issue in world.repo.issues():
+        if issue.state == "open" and not issue.locked:
+            _judge_issue(world, issue)
+        _judge_ledger(world, issue)
+    _judge_calls(world, script)
+
+
+def writes(counts: Counter[str]) -> int:
+    return sum(number for name, number in counts.items() if name.startswith("send.") and ":" not in name)
+
+
+def _judge_issue(world: World, issue: Issue) -> None:
+    where, own = f"issue {issue.number} ({issue.title})", world.own(issue.number)
+    memory = world.ledger("main").recall(world.repo.id, issue.number, key.digest(issue.title, issue.body))
+    if len(own) > 1:
+        world.violate(f"{where} carries {len(own)} comments of ours")
+    if memory.verdict is None:
+        world.violate(f"{where} has no recorded outcome")
+    for comment in own:
+        _judge_comment(world, where, issue, comment)
+    _judge_what_fits(world, where, issue, memory, has_comment=bool(own))
+
+
+def _judge_comment(world: World, where: str, issue: Issue, comment: Comment) -> None:
+    edited = comment.editor is not None and comment.editor is not comment.author
+    if edited or issue.title.startswith("refuse"):
+        return
+    marker = read_marker(comment.body)
+    if not isinstance(marker, Marker) or marker.digest != key.digest(issue.title, issue.body):
+        world.violate(f"{where} carries a comment for another text")
+
+
+def _judge_what_fits(world: World, where: str, issue: Issue, memory: Memory, *, has_comment: bool) -> None:
+    fits = fitting(issue.title)
+    taken_off = {event.label for event in issue.events if event.kind == "unlabeled"}
+    # A lost ledger knows that our comment stands, not what it says: its labels are not mended.
+    known = memory.verdict is not None and memory.verdict.outcome is not Outcome.STANDING
+    if known and set(fits) - set(issue.labels) - taken_off:
+        world.violate(f"{where} lacks the label {fits}")
+    deleted = any(e.kind == "comment_deleted" and e.actor.login != BOT for e in issue.events)
+    said = [name for name in fits if name in issue.labels or name not in taken_off]
+    if said and not has_comment and not deleted:
+        world.violate(f"{where} has no comment although {fits} fits")
+
+
+def _judge_ledger(world: World, issue: Issue) -> None:
+    """`sent` stands only for a comment that was stored."""
+    for row in world.ledger("main").recall(world.repo.id, issue.number, "").rows:
+        if row.status is RowStatus.SENT and row.remote_id and row.remote_id not in world.watch.comment_ids:
+            world.violate(f"issue {issue.number}: the ledger says that comment {row.remote_id} was sent")
+
+
+def _judge_calls(world: World, script: Script) -> None:
+    if script.windows - {"seen late"}:
+        return
+    kills = sum(bool(e.kill_at or e.kill_on) for e in script.events)
+    agains = sum(e.again for e in script.events)
+    bad = sum(number for what, number in world.counts.items() if what in {"model garbage", "model truncated"})
+    for title, calls in world.model.asked.items():
+        if calls > (bound := 1 + kills + agains + 2 * bad):
+            world.violate(f"{title!r} was answered {calls} times, more than {bound}")
+    tries = 3 * (1 + max((int(e.at // DAY) for e in script.events), default=0))
+    for title, asked in world.model.questions.items():
+        if script.poison and asked > tries + 1 and title.split()[1] == str(script.poison):
+            world.violate(f"{title!r}, which kills who asks it, was asked about {asked} times, more than {tries}")

@@ -1,0 +1,260 @@
+"""The embedded GitHub's memory as a tracker without HTTP, with faults, latency and listing lag drawn from the seed.
+
+What the real edge would translate (5xx, resets, 3xx, odd and cut answers, limits) arrives
+here as the named fault that the edge makes of it; whether the write was stored is drawn
+apart. It also watches: what is sent must fit what was looked at.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from triagebot.core import text
+from triagebot.core.actions import AddLabels, DeleteComment, EditComment, MinimizeComment, PostComment, Receipt, Write
+from triagebot.core.faults import Gone, Limited, Locked, Refused, Unclear, Undelivered
+from triagebot.core.issue import (
+    Actor,
+    Authorship,
+    Comment,
+    CommentDeleted,
+    Identity,
+    Label,
+    LabelChange,
+    LabelEvent,
+    Repository,
+    Snapshot,
+    authorship,
+)
+from triagebot.core.rows import Recorded
+from triagebot.sandbox import repository as stored
+from triagebot.sandbox import state
+from triagebot.sandbox.hub import BOT, Hub
+from triagebot.simulator.scheduler import Scheduler
+from triagebot.simulator.script import Weather
+
+_TIMEOUT = 15.0
+
+Watch = Callable[["SimTracker", Write, Snapshot | None], None]
+
+
+@dataclass
+class SimTracker:
+    """One process's tracker. `looked` is the last look at each issue, which a write must follow from."""
+
+    hub: Hub
+    repo: stored.Repository
+    scheduler: Scheduler
+    random: random.Random
+    weather: Weather
+    counts: Counter[str]
+    watch: Watch
+    stored: Callable[[Write, Receipt], None]
+    later: Callable[[float, Callable[[], None]], None]
+    looked: dict[int, tuple[float, Snapshot]] = field(default_factory=dict)
+
+    @property
+    def account(self) -> tuple[str, str]:
+        return "sim", BOT
+
+    def repository(self) -> Repository:
+        self._request("repository")
+        return Repository(id=self.repo.id, name=self.repo.full_name)
+
+    def identity(self) -> Identity:
+        self._request("identity")
+        return self._identity()
+
+    def labels(self) -> Sequence[Label]:
+        self._request("labels")
+        return [Label(name=label.name) for label in self.repo.labels()]
+
+    def sweep(self) -> Iterator[Snapshot]:
+        self._request("sweep")
+        page = [self._snapshot(issue) for issue in self.repo.issues() if issue.state == "open"]
+        yield from page
+
+    def look(self, number: int, recorded: Sequence[Recorded]) -> Snapshot:
+        self._request("look")
+        self._rough("look", self.weather.read)
+        issue = self.repo.kept.get(number)
+        if not isinstance(issue, state.Issue):
+            raise Gone(f"issue {number} is gone")
+        seen = self._snapshot(issue, recorded)
+        self.looked[number] = (self.scheduler.now, seen)
+        return seen
+
+    def look_again(self, nodes: Sequence[str]) -> Iterator[Snapshot]:
+        self._request("look_again")
+        self._rough("look_again", self.weather.read)
+        found = [self.hub.nodes.get(node) for node in nodes]
+        yield from [self._snapshot(issue) for issue in found if isinstance(issue, state.Issue)]
+
+    def comment(self, recorded: Recorded) -> Comment | None:
+        self._request("comment")
+        self._rough("comment", self.weather.read)
+        node = self.hub.nodes.get(recorded.node)
+        return self._comment(node) if isinstance(node, state.Comment) else None
+
+    def send(self, write: Write) -> Receipt:
+        """One write: maybe refused, maybe stored without an answer, maybe stored long after we gave up."""
+        name = f"send.{type(write).__name__}"
+        self.counts[name] += 1
+        self.scheduler.step(f"github.{name}")
+        looked = self.looked.get(write.issue)
+        self.watch(self, write, looked[1] if looked else None)
+        self.scheduler.sleep(self.random.uniform(0.05, 0.4))
+        self._limited()
+        self._refused(write)
+        if self.random.random() >= self.weather.write:
+            receipt = self._store(write)
+            self.scheduler.step(f"github.{name}.stored")
+            return receipt
+        return self._stormy(name, write)
+
+    # --- trouble
+
+    def _stormy(self, name: str, write: Write) -> Receipt:
+        what = self.random.choice(["5xx stored", "5xx lost", "hang stored", "hang lost", "refused connection", "late"])
+        if what == "late" and not self.weather.late:
+            what = "dropped stored"
+        self.counts[f"{name}: {what}"] += 1
+        if what == "refused connection":
+            raise Undelivered("connection refused")
+        if what == "late":
+            self.later(self.random.uniform(1.0, 150.0), lambda: self._store_late(write))
+        elif what.endswith("stored"):
+            self._store(write)
+            self.scheduler.step(f"github.{name}.stored")
+        if what.startswith("hang") or what == "late":
+            self.scheduler.sleep(_TIMEOUT)
+        raise Unclear(what)
+
+    def _store_late(self, write: Write) -> None:
+        try:
+            self._refused(write)
+            self._store(write)
+        except (Gone, Locked, Refused):
+            self.counts["late write refused"] += 1
+
+    def _limited(self) -> None:
+        if self.random.random() >= self.weather.limits:
+            return
+        seconds = self.random.choice([None, 5.0, 90.0, 4000.0])
+        self.counts[f"limit {seconds}"] += 1
+        raise Limited("simulated limit", seconds=seconds, primary=seconds == 4000.0)
+
+    def _refused(self, write: Write) -> None:
+        issue = self.repo.kept.get(write.issue)
+        if not isinstance(issue, state.Issue):
+            raise Gone(f"issue {write.issue} is gone")
+        if issue.locked and isinstance(write, PostComment | AddLabels):
+            raise Locked("locked")
+
+    def _rough(self, name: str, chance: float) -> None:
+        if self.random.random() < chance:
+            what = self.random.choice(["unclear", "undelivered", "limit"])
+            self.counts[f"{name}: {what}"] += 1
+            if what == "limit":
+                raise Limited("simulated limit on a read", seconds=20.0)
+            raise Unclear("cut JSON") if what == "unclear" else Undelivered("refused")
+
+    def _request(self, name: str) -> None:
+        self.counts[name] += 1
+        self.scheduler.step(f"github.{name}")
+        self.scheduler.sleep(self.random.uniform(0.05, 0.4))
+
+    # --- storing
+
+    def _store(self, write: Write) -> Receipt:
+        receipt = self._carry_out(write)
+        self.stored(write, receipt)
+        return receipt
+
+    def _carry_out(self, write: Write) -> Receipt:
+        match write:
+            case AddLabels():
+                self.repo.label(write.issue, *write.names, by=BOT)
+                return Receipt(labels=tuple(self.repo.issue(write.issue).labels))
+            case PostComment():
+                made = self.repo.comment(write.issue, write.body, by=BOT)
+                return Receipt(comment_id=made.id, comment_node=made.node)
+            case EditComment():
+                self._own(write.comment_id)
+                self.repo.edit_comment(write.comment_id, write.body, by=BOT)
+                return Receipt(comment_id=write.comment_id)
+            case DeleteComment():
+                if any(c.id == write.comment_id for c in self.repo.stored(write.issue).comments):
+                    self.repo.delete_comment(write.comment_id, by=BOT)
+                return Receipt()
+            case MinimizeComment():
+                node = self.hub.nodes.get(write.node)
+                if isinstance(node, state.Comment):
+                    node.minimized = "DUPLICATE"
+                return Receipt()
+
+    def _own(self, comment_id: int) -> None:
+        try:
+            self.repo.find_comment(comment_id)
+        except KeyError as gone:
+            raise Unclear("PATCH answered 404") from gone
+
+    # --- translating
+
+    def _identity(self) -> Identity:
+        return Identity(login=BOT, id=self.hub.account(BOT).id)
+
+    def _snapshot(self, issue: state.Issue, recorded: Sequence[Recorded] = ()) -> Snapshot:
+        shown = {comment.id: comment for comment in self.hub.shown(issue)}
+        gone = set()
+        for known in recorded:
+            node = self.hub.nodes.get(known.node)
+            if isinstance(node, state.Comment):
+                shown[node.id] = node
+            else:
+                gone.add(known.id)
+        seen = [self._comment(c) for _, c in sorted(shown.items())]
+        return Snapshot(
+            repo_id=self.repo.id,
+            number=issue.number,
+            node=issue.node,
+            title=text.canonical(issue.title),
+            body=text.canonical(issue.body),
+            author=_actor(issue.author),
+            association=issue.association,
+            created_at=issue.created_at,
+            closed=issue.state != "open",
+            locked=issue.locked,
+            labels=tuple(issue.labels),
+            comments=tuple(c for c in seen if c.by is not Authorship.STRANGER),
+            label_events=tuple(_label_event(e) for e in issue.events if e.kind in {"labeled", "unlabeled"}),
+            deletions=tuple(_deletion(e) for e in issue.events if e.kind == "comment_deleted"),
+            gone=frozenset(gone),
+        )
+
+    def _comment(self, comment: state.Comment) -> Comment:
+        return Comment(
+            id=comment.id,
+            node=comment.node,
+            body=comment.body,
+            by=authorship(self._identity(), _actor(comment.author), viewer_did_author=comment.author.login == BOT),
+            edited_by_other=comment.editor is not None and comment.editor is not comment.author,
+            reactions=len(comment.reactions),
+            minimized=comment.minimized is not None,
+        )
+
+
+def _actor(account: state.Account) -> Actor:
+    return Actor(login=account.login, id=account.id, bot=account.kind == "Bot")
+
+
+def _label_event(event: state.Event) -> LabelEvent:
+    change = LabelChange.PUT_ON if event.kind == "labeled" else LabelChange.TAKEN_OFF
+    return LabelEvent(change=change, label=event.label or "", actor=_actor(event.actor), at=event.at)
+
+
+def _deletion(event: state.Event) -> CommentDeleted:
+    author = _actor(event.deleted_author) if event.deleted_author else None
+    return CommentDeleted(id=str(event.id), actor=_actor(event.actor), author=author, at=event.at)

@@ -1,0 +1,173 @@
+"""One simulated installation: a repository, its ledgers, and nights that run, overlap, stall and die."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from triagebot.core.actions import Receipt, Write
+from triagebot.core.faults import Fault
+from triagebot.core.issue import Snapshot
+from triagebot.core.selection import Select
+from triagebot.ledger import opening
+from triagebot.ledger.ledger import Ledger
+from triagebot.nightly import night
+from triagebot.nightly.report import Tally
+from triagebot.nightly.settings import Budget, Orders, Pace, Settings, Texts
+from triagebot.nightly.stop import Stop
+from triagebot.sandbox.hub import BOT, Hub
+from triagebot.sandbox.state import Comment
+from triagebot.simulator.parts import LABELS, SimClock, SimHand, SimLedger, SimModel
+from triagebot.simulator.scheduler import Process, Scheduler
+from triagebot.simulator.script import SETTLE, Weather
+from triagebot.simulator.tracker import SimTracker
+from triagebot.simulator.watch import Watch
+
+_START = datetime(2026, 10, 24, 23, 45, tzinfo=UTC).timestamp()  # the night in which Europe's clocks go back
+
+
+def _template(values: Mapping[str, object]) -> str:
+    """The comment, reduced to what the invariants read: the marker and the labels."""
+    names = [part["name"] for kind in ("applied", "suggested") for part in values[kind]]  # type: ignore[attr-defined]
+    return f"{values['marker']}\n{' '.join(names) or 'nothing fits'}"
+
+
+_SETTINGS = Settings(
+    texts=Texts(system="{{labels}}", comment=_template),
+    select=Select(horizon=None, skip_labelled=False),
+    budget=Budget(issues=None, calls=None, per_author=None),
+    pace=Pace(settle=SETTLE, per_second=1.0, per_hour=400),
+    workers=2,
+    deadline=2 * 3600.0,
+    lease=400.0,
+)
+
+
+@dataclass
+class World:
+    """Everything that one history happens to. `windows` are those of the promise that it opens."""
+
+    seed: int
+    folder: Path
+    weather: Weather
+    windows: frozenset[str]
+    counts: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+    jump: float = 0.0
+    gate_closed_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)  # noqa: S311 - a seed, not a secret
+        self.scheduler = Scheduler(self.random)
+        self.hub = Hub(now=lambda: datetime.fromtimestamp(_START + self.scheduler.now, UTC))
+        self.hub.listing_lag = self.weather.lag
+        self.repo = self.hub.create_repository("octo/sim", labels=LABELS)
+        self.hub.create_repository("octo/elsewhere", labels=LABELS)
+        self.model = SimModel(self.scheduler, self.random, self.weather.model, self.counts)
+        self.ledgers: dict[str, Ledger] = {}
+        self.watch = Watch(self)
+
+    def wall(self) -> float:
+        """The clock of the machine, which may be wrong; GitHub's is not."""
+        return _START + self.scheduler.now + self.jump
+
+    def violate(self, sentence: str) -> None:
+        self.violations.append(f"{self.scheduler.now:.1f}s: {sentence}")
+
+    def own(self, number: int) -> list[Comment]:
+        """The bot's comments on an issue that are still seen: neither deleted nor hidden."""
+        return [c for c in self.repo.comments(number) if c.author.login == BOT and c.minimized is None]
+
+    # --- ledgers
+
+    def ledger(self, name: str) -> Ledger:
+        if name not in self.ledgers:
+            self.ledgers[name] = opening.open_ledger(self.folder / f"{name}.db", settle=SETTLE, now=self.wall)
+        return self.ledgers[name]
+
+    def lose(self, name: str) -> None:
+        """Whoever works with it is told that it is gone."""
+        opened = self.ledgers.pop(name, None)
+        if opened is not None:
+            opened.close()
+        for file in self.folder.glob(f"{name}.db*"):
+            file.unlink()
+
+    def back_up(self, name: str) -> None:
+        """A copy as a careful administrator makes it: by the database's own means."""
+        self.ledger(name)
+        source = sqlite3.connect(self.folder / f"{name}.db")
+        copy = sqlite3.connect(self.folder / "backup.db")
+        with closing(source), closing(copy):
+            source.backup(copy)
+
+    def restore(self, name: str) -> None:
+        backup = self.folder / "backup.db"
+        if backup.exists():
+            self.lose(name)
+            shutil.copy(backup, self.folder / f"{name}.db")
+
+    def end(self) -> None:
+        for opened in self.ledgers.values():
+            opened.close()
+
+    # --- nights and other happenings
+
+    def night(self, process: Process, orders: Orders, *, ledger: str = "main") -> None:
+        """Start a process that runs one night."""
+        self.scheduler.spawn(process, "main", lambda: self._run(process, ledger, orders))
+
+    def later(self, seconds: float, act: Callable[[], None]) -> None:
+        """Something that happens to the world, whoever has died meanwhile."""
+
+        def wait() -> None:
+            self.scheduler.sleep(seconds)
+            act()
+
+        self.scheduler.spawn(Process("world"), "later", wait)
+
+    def _run(self, process: Process, ledger: str, orders: Orders) -> None:
+        stop = Stop()
+        shipped = Ledger(self.ledger(ledger)._database, settle=SETTLE)
+        parts = night.Parts(
+            ledger=SimLedger(shipped, self),
+            tracker=self._tracker(process, shipped),
+            model=self.model,
+            clock=SimClock(self.scheduler, self.wall, stop),
+            stop=stop,
+            crew=lambda hand, work, until: SimHand(self.scheduler, process, hand, work, until),
+        )
+        try:
+            night.run(parts, _SETTINGS, orders, Tally())
+            self.counts["night ended"] += 1
+        except Fault as fault:
+            self.counts[f"night ended by {type(fault).__name__}"] += 1
+        except Exception as bug:  # noqa: BLE001 - whatever else comes out of a night is a finding
+            self.violate(f"a night crashed: {bug!r}")
+
+    def _tracker(self, process: Process, ledger: Ledger) -> SimTracker:
+        def watch(tracker: SimTracker, write: Write, looked: Snapshot | None) -> None:
+            del tracker
+            self.watch.sends(process, ledger, write, looked)
+
+        def stored(write: Write, receipt: Receipt) -> None:
+            self.watch.stored(write, receipt)
+
+        return SimTracker(
+            hub=self.hub,
+            repo=self.repo,
+            scheduler=self.scheduler,
+            random=self.random,
+            weather=self.weather,
+            counts=self.counts,
+            watch=watch,
+            stored=stored,
+            later=self.later,
+        )
