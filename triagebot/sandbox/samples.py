@@ -13,6 +13,15 @@ from triagebot.core.export import ExportedIssue
 from triagebot.core.faults import Misconfigured
 from triagebot.sandbox.repository import Repository
 
+LABELS = {
+    "bug": "Something is broken",
+    "documentation": "The docs are wrong or missing",
+    "enhancement": "A wish for something new",
+    "performance": "It works, but slowly",
+    "question": "Somebody asks how",
+}
+"""The labels of the imaginary project that the sample issues are about, and what they mean."""
+
 NEWEST = timedelta(hours=2)  # older than any sensible `wait`, far younger than any `horizon`
 
 
