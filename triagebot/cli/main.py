@@ -1,4 +1,7 @@
-"""The command line: flags in, one call out. What each command does lives in a module of its own."""
+"""The command line: flags in, one call out. What each command does lives in a module of its own.
+
+Long because the help of every command, with its examples, stands beside its flags.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,31 @@ app = typer.Typer(
         "A nightly issue triage bot. Run it as often, as concurrently and as brutally as you like: "
         "an issue gets at most one comment, and it is for the text that was last judged."
     ),
-    epilog="Start with a dry run: triagebot run --repo OWNER/NAME --dry-run",
+    epilog=(
+        "\b\n"
+        "Examples:\n"
+        "  triagebot demo                             # see it hold, no account needed\n"
+        "  triagebot run --repo OWNER/NAME --dry-run  # see what it would write\n"
+        "  triagebot run --repo OWNER/NAME            # one night\n"
+        "  triagebot status --max-age 26h             # was there a good one?\n"
+        "\n"
+        "Exit codes: 0 done; 1 something failed or is left over, as the output says; 2 usage, settings or permission; "
+        "3 a bug, with a report to paste; 130 and 143 interrupted, state saved."
+    ),
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-sandbox = typer.Typer(help="Serve the embedded GitHub or the embedded model, or try a whole night on both.")
+sandbox = typer.Typer(
+    help="Serve the embedded GitHub or the embedded model.",
+    epilog=(
+        "\b\n"
+        "Examples, in two terminals; each prints the variables for the third:\n"
+        "  triagebot sandbox github\n"
+        "  triagebot sandbox model"
+    ),
+)
 app.add_typer(sandbox, name="sandbox", no_args_is_help=True)
 
 
@@ -77,14 +98,17 @@ def run(
     format: Shape = Format.TEXT,
     verbose: Verbose = False,
 ) -> int:
-    """Run one night: sweep the open issues, ask about the new ones, write labels and one comment each.
+    """Run one night.
 
-    Safe to run at any time, twice, or at once on several machines with one ledger.
+    Sweeps the open issues, asks about the new ones, writes labels and one comment each. Safe to run at any
+    time, twice, or several at once with one ledger.
 
+    \b
     Examples:
-      triagebot run --repo octo/demo --dry-run
-      triagebot run --from issues.json --limit 20
-      triagebot run --repo octo/demo --issue 17 --again
+      triagebot run --repo octo/demo --dry-run           # show it, write nothing
+      triagebot run --from issues.json --limit 20        # from a file, no GitHub
+      triagebot run --repo octo/demo                     # the night itself
+      triagebot run --repo octo/demo --issue 17 --again  # one issue, once more
     """
     from triagebot.cli import nights
 
@@ -112,9 +136,14 @@ def deliver(
     format: Shape = Format.TEXT,
     verbose: Verbose = False,
 ) -> int:
-    """Send only what the outbox holds; asks no model. For the morning after an outage.
+    """Send only what the outbox holds.
 
-    Example: triagebot deliver --repo octo/demo
+    Asks no model. For the morning after an outage.
+
+    \b
+    Examples:
+      triagebot deliver --repo octo/demo --dry-run  # what would be sent
+      triagebot deliver --repo octo/demo
     """
     from triagebot.cli import nights
 
@@ -135,9 +164,15 @@ def status(
     ] = None,
     format: Shape = Format.TEXT,
 ) -> int:
-    """Tell what the ledger knows: nights, done per day, waiting, failed, dead, cost, the last good night.
+    """Tell what the ledger knows of the nights.
 
-    Example, as an alarm: triagebot status --max-age 26h
+    The nights, done per day, waiting, failed, dead, cost, and the age of the last good night.
+
+    \b
+    Examples:
+      triagebot status
+      triagebot status --max-age 26h || echo "no good night"  # an alarm
+      triagebot status --repo octo/demo --format json
     """
     from triagebot.cli import ledgers
 
@@ -151,9 +186,11 @@ def show(
     repo: Repo = None,
     format: Shape = Format.TEXT,
 ) -> int:
-    """Tell everything the ledger knows of one issue, in order.
+    """Tell what the ledger knows of one issue, in order.
 
-    Example: triagebot show 17 --repo octo/demo
+    \b
+    Example:
+      triagebot show 17 --repo octo/demo
     """
     from triagebot.cli import ledgers
 
@@ -166,14 +203,65 @@ def retry(
     repo: Repo = None,
     issue: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this issue.")] = None,
 ) -> int:
-    """Give dead and failed work new tries; the next night takes it up.
+    """Give dead and failed work new tries.
 
-    Example: triagebot retry --repo octo/demo --issue 17
+    The next night takes it up.
+
+    \b
+    Examples:
+      triagebot retry --repo octo/demo --issue 17
+      triagebot retry --repo octo/demo             # all of it
     """
     from triagebot.cli import ledgers
 
     name = repo and parse_repository(repo, source="--repo")
     return ledgers.retry(_environment(), name, issue)
+
+
+@app.command()
+def drill(
+    times: Annotated[int, typer.Option(min=1, metavar="N", help="Rounds to play.")] = 20,
+    processes: Annotated[int, typer.Option(min=2, max=256, metavar="N", help="Processes that meet.")] = 8,
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|URL", help="Work in this ledger. Default: a new one beside the configured one."),
+    ] = None,
+    format: Shape = Format.TEXT,
+) -> int:
+    """Prove the promise on this machine.
+
+    Processes race for one key, are killed, come late and meet locks. It never touches a real row: it works in
+    a ledger of its own, or under a repository id that no repository has, and takes its rows out again.
+    Ends in `20/20 single-winner`, or says what broke and exits with 1.
+
+    \b
+    Examples:
+      triagebot drill
+      triagebot drill --processes 64
+      triagebot drill --ledger ~/.local/state/triagebot/ledger.db --times 5
+    """
+    from triagebot.cli import drills
+    from triagebot.drill.drill import Plan
+
+    plan = Plan(times=times, processes=processes)
+    return drills.run(_environment(), plan, ledger, as_json=format is Format.JSON)
+
+
+@app.command()
+def demo() -> int:
+    """Watch it hold while things go wrong.
+
+    Overlapping nights, a kill, a lost ledger and more, on embedded parts: no account, no key, half a minute.
+    Each act is played twice, by triagebot and by a bot without a ledger, and what stands afterwards is counted.
+    Exits with 1 if an issue carries other than it should.
+
+    \b
+    Example:
+      triagebot demo
+    """
+    from triagebot.cli import demos
+
+    return demos.on_stdout(os.environ)
 
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one and prints it.")]
@@ -185,9 +273,14 @@ def sandbox_github(
     issues: Annotated[Path | None, typer.Option(metavar="FILE", help="Issues to serve. Default: the samples.")] = None,
     repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="The repository's name.")] = "octo/demo",
 ) -> int:
-    """Serve an embedded GitHub on loopback until interrupted.
+    """Serve an embedded GitHub until interrupted.
 
-    Example: triagebot sandbox github --port 8471 --issues issues.json
+    On loopback only. It forgets everything when it ends.
+
+    \b
+    Examples:
+      triagebot sandbox github
+      triagebot sandbox github --port 0 --issues issues.json --repo octo/demo
     """
     from triagebot.cli import sandboxes
 
@@ -196,24 +289,19 @@ def sandbox_github(
 
 @sandbox.command("model")
 def sandbox_model(port: Port = 8472) -> int:
-    """Serve an embedded OpenAI-compatible model on loopback until interrupted. It answers by a simple rule.
+    """Serve an embedded model until interrupted.
 
-    Example: OPENAI_BASE_URL=http://127.0.0.1:8472/v1 TRIAGEBOT_MODEL=stand-in triagebot run --from issues.json
+    OpenAI-compatible, on loopback only. It answers by a simple rule: no labels worth having.
+
+    \b
+    Examples, the second in another terminal:
+      triagebot sandbox model
+      OPENAI_BASE_URL=http://127.0.0.1:8472/v1 TRIAGEBOT_MODEL=stand-in \\
+        triagebot run --from issues.json
     """
     from triagebot.cli import sandboxes
 
     return sandboxes.model(port)
-
-
-@sandbox.command("try")
-def sandbox_try() -> int:
-    """Run a night on the sample issues, then the same night again, and show what was stored.
-
-    Example: triagebot sandbox try
-    """
-    from triagebot.cli import sandboxes
-
-    return sandboxes.trial()
 
 
 def _environment() -> Environment:
