@@ -304,6 +304,18 @@ def test_a_row_that_rests_is_left_alone_until_another_night(ledger: Ledger, cloc
     assert take_row(ledger, night(ledger)).status is RowStatus.UNKNOWN
 
 
+def test_two_nights_that_overlap_do_not_hand_a_resting_row_to_each_other(ledger: Ledger, clock: Clock) -> None:
+    answer(ledger, text(), COMMENT)
+    early, late = night(ledger), night(ledger)
+    ledger.unclear(take_row(ledger, early), settle=SETTLE, reason="502")
+    clock.pass_(SETTLE)
+    ledger.rest(take_row(ledger, early), early, reason="written once tonight")
+    ledger.rest(take_row(ledger, late), late, reason="written once tonight")
+    assert [ledger.claim_parcel(REPO, each, lease=SEND) for each in (early, late)] == [None, None]
+    assert [ledger.next_due(REPO, each) for each in (early, late)] == [None, None]
+    assert take_row(ledger, night(ledger)).status is RowStatus.UNKNOWN
+
+
 # --- surely not written
 
 

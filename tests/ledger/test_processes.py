@@ -51,20 +51,17 @@ def together(address: str, *argv: object, processes: int = 4) -> list[list[int]]
     return [json.loads(each) for each in said]
 
 
-@pytest.mark.slow
 def test_four_processes_and_two_hundred_keys_have_two_hundred_winners(address: str) -> None:
     """They also create the ledger at the same moment."""
     won = Counter(issue for each in together(address, "race", 200, 1) for issue in each)
     assert won == Counter(range(1, 201))
 
 
-@pytest.mark.slow
 def test_a_claim_is_exclusive_across_days(address: str) -> None:
     won = Counter(issue for each in together(address, "race", 60, 3) for issue in each)
     assert won == Counter(range(1, 61))
 
 
-@pytest.mark.slow
 def test_a_row_is_delivered_by_one_process(address: str, open_again: OpenAgain) -> None:
     ledger = open_again(now=None)
     tonight = night(ledger)
@@ -74,7 +71,6 @@ def test_a_row_is_delivered_by_one_process(address: str, open_again: OpenAgain) 
     assert taken == Counter(range(1, 81))
 
 
-@pytest.mark.slow
 def test_what_a_killed_process_said_is_on_disk_and_nothing_is_half_done(address: str, open_again: OpenAgain) -> None:
     said: list[str] = []
     for kill in range(3):

@@ -47,6 +47,18 @@ _UNUSABLE = {
 }
 
 
+_LAST_WORDS = 1.0
+"""Seconds that a running transaction gets to end when the ledger is closed."""
+
+
+class _Held:
+    """One thread's connection, and whether a transaction is running on it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.busy = threading.Lock()
+
+
 class SQLite:
     """One database file; a connection for each thread, none of which survives a fork or `close`.
 
@@ -76,7 +88,7 @@ class SQLite:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[_Held] = []
         self._closed = False
 
     @contextmanager
@@ -92,20 +104,28 @@ class SQLite:
             yield transaction
 
     def close(self) -> None:
-        """Close every thread's connection. The last process to do so moves the log into the main file."""
+        """Close every thread's connection. The last process to do so moves the log into the main file.
+
+        A connection in the middle of a transaction is waited for a moment and then left to the end of the
+        process: to close it under a running statement crashes the interpreter (seen with 3.40.1).
+        """
         if os.getpid() != self._process:
             return  # closing would drop the locks and the log under the parent's feet
         with self._lock:
             self._closed, connections = True, self._connections
             self._connections = []
-        for connection in connections:
-            connection.close()
+        for held in connections:
+            if held.busy.acquire(timeout=_LAST_WORDS):
+                held.connection.close()
         self._on_close()
 
     @contextmanager
     def _begun(self, begin: str) -> Iterator[Transaction]:
         with _faults(self._called, self._timeout):
-            connection = self._connection()
+            held = self._of_this_thread()
+            connection = held.connection
+            if not held.busy.acquire(blocking=False):
+                raise self._is_closed()
             try:
                 connection.execute(begin)
                 self._check_version(connection)
@@ -114,6 +134,8 @@ class SQLite:
             except BaseException:
                 connection.rollback()
                 raise
+            finally:
+                held.busy.release()
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         if _pragma(connection, "user_version") != len(self._migrations):
@@ -122,19 +144,25 @@ class SQLite:
                 "start again with one version"
             )
 
+    def _is_closed(self) -> LedgerUnusable:
+        return LedgerUnusable(f"ledger {self._called}: is closed; open it again")
+
     def _connection(self) -> sqlite3.Connection:
+        return self._of_this_thread().connection
+
+    def _of_this_thread(self) -> _Held:
         if os.getpid() != self._process:
             raise LedgerUnusable(f"ledger {self._called}: was opened before a fork; open it again in each process")
         with self._lock:
             if self._closed:
-                raise LedgerUnusable(f"ledger {self._called}: is closed; open it again")
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = self._connect()
-                self._connections.append(connection)
-                self._prepare(connection)
-                self._local.connection = connection
-        return connection
+                raise self._is_closed()
+            held: _Held | None = getattr(self._local, "held", None)
+            if held is None:
+                held = _Held(self._connect())
+                self._connections.append(held)
+                self._prepare(held.connection)
+                self._local.held = held
+        return held
 
     def _connect(self) -> sqlite3.Connection:
         # mode=rw: a file that was moved away is an error, not an empty ledger. Threads keep to their own

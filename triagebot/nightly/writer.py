@@ -198,7 +198,7 @@ class Writer:
 
     def _failed_again(self, fault: faults.TrackerFault) -> None:
         self._in_a_row += 1
-        self.tally.note(f"GitHub: {fault}", failed=True)
+        self.tally.note(f"GitHub: {fault}")
         if self._in_a_row >= _IN_A_ROW:
             raise WritingEnds(f"writing stopped after {_IN_A_ROW} failures in a row, the last one: {fault}")
 

@@ -10,7 +10,7 @@ WITH ready AS (
      WHERE r.repo_id = :repo_id
        AND r.status IN ('pending', 'unknown')
        AND r.not_before <= {now}
-       AND r.rested_night <> :night
+       AND r.rested_night < :night
        AND NOT EXISTS (SELECT 1 FROM outbox AS o
                         WHERE o.repo_id = r.repo_id AND o.issue = r.issue AND o.action = r.action
                           AND o.id <> r.id AND o.status IN ('sending', 'unknown'))
@@ -39,7 +39,7 @@ RETURNING *;
 SELECT min(CASE WHEN status = 'sending' THEN lease_until + :settle ELSE not_before END) - {now} AS seconds
   FROM outbox AS r
  WHERE r.repo_id = :repo_id
-   AND (r.status = 'sending' OR r.status IN ('pending', 'unknown') AND r.rested_night <> :night)
+   AND (r.status = 'sending' OR r.status IN ('pending', 'unknown') AND r.rested_night < :night)
    AND NOT EXISTS (SELECT 1 FROM outbox AS o
                     WHERE o.repo_id = r.repo_id AND o.issue = r.issue
                       AND (o.action = r.action AND o.id <> r.id AND o.status IN ('sending', 'unknown')
@@ -113,8 +113,9 @@ UPDATE outbox
 RETURNING *;
 
 -- name: rest
+-- For this night and every one that began before it: of two that overlap, each would hand it to the other for ever.
 UPDATE outbox
-   SET status = 'unknown', reason = :reason, rested_night = :night, lease_until = NULL, updated_at = {utc}
+   SET status = 'unknown', reason = :reason, rested_night = {max}(rested_night, :night), lease_until = NULL, updated_at = {utc}
  WHERE id = :id AND owner = :owner AND attempt = :attempt AND status = 'sending'
 RETURNING *;
 
