@@ -59,7 +59,7 @@ def bad_gateway(world: World, folder: Path) -> Path:
         ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         _open(world, FAILING, stack)
         world.hub.faults.add(faults.html(faults.POST_COMMENT, 502, stored=True))
-        return _night(world, folder / "bad-gateway.yaml", ledger, "2026-12-03", code=1)
+        return _night(world, folder / "bad-gateway.yaml", ledger, "2026-12-03")
 
 
 def _open(world: World, numbers: tuple[int, ...], stack: ExitStack) -> list[int]:
