@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from triagebot.core.faults import LedgerBusy, LedgerUnusable
-from triagebot.ledger import sqlite_files, statements
+from triagebot.ledger import sqlite_faults, sqlite_files, statements
 from triagebot.ledger.sqlite_files import MOVE_ASIDE
-from triagebot.ledger.statements import Conflict, Row, Transaction
+from triagebot.ledger.statements import Row, Transaction
 
 BUSY_SECONDS = 30.0
 
@@ -31,22 +31,6 @@ _TEST_MACROS = _MACROS | {
     "now": "triagebot_now()",
     "utc": "strftime('%Y-%m-%dT%H:%M:%fZ', triagebot_now(), 'unixepoch')",
 }
-_UNIQUE = (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
-# Primary result codes (the low byte). A lost race for the log's locks is as passing as a held lock.
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-_FREE_SPACE = "free some space and run again: what was not recorded was not sent"
-_PERMIT = "make the file and its folder writable for this user, or name another ledger"
-_UNUSABLE = {
-    sqlite3.SQLITE_FULL: ("disk full", _FREE_SPACE),
-    sqlite3.SQLITE_CORRUPT: ("is damaged", MOVE_ASIDE),
-    sqlite3.SQLITE_NOTADB: ("is damaged or no SQLite database", MOVE_ASIDE),
-    sqlite3.SQLITE_READONLY: ("is read-only", _PERMIT),
-    sqlite3.SQLITE_PERM: ("is not permitted", _PERMIT),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", _PERMIT),
-    sqlite3.SQLITE_IOERR: ("the disk failed or is full", "check the disk and its free space, then run again"),
-}
-
-
 _LAST_WORDS = 1.0
 """Seconds that a running transaction gets to end when the ledger is closed."""
 
@@ -121,7 +105,7 @@ class SQLite:
 
     @contextmanager
     def _begun(self, begin: str) -> Iterator[Transaction]:
-        with _faults(self._called, self._timeout):
+        with sqlite_faults.translated(self._called, self._timeout):
             held = self._of_this_thread()
             connection = held.connection
             if not held.busy.acquire(blocking=False):
@@ -192,7 +176,7 @@ class SQLite:
                 time.sleep(0.02)
 
     def _open(self) -> None:
-        with _faults(self._called, self._timeout):
+        with sqlite_faults.translated(self._called, self._timeout):
             connection = self._connection()
             version = self._version(connection)
             verdict = connection.execute("PRAGMA quick_check(1)").fetchall()[0][0]
@@ -257,7 +241,7 @@ def copy_file(source: Path, target: Path) -> None:
     """Copy a ledger by SQLite's own backup, which sees the log too. Not a byte of `source` changes."""
     sqlite_files.refuse_network(source)
     sqlite_files.check_wal(source)
-    with _faults(source, BUSY_SECONDS):
+    with sqlite_faults.translated(source, BUSY_SECONDS):
         # mode=ro: an ordinary connection would move a log that a crash left into the main file as it closes.
         origin = sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
         copy = sqlite3.connect(target)
@@ -266,33 +250,6 @@ def copy_file(source: Path, target: Path) -> None:
         finally:
             copy.close()
             origin.close()
-
-
-@contextmanager
-def _faults(path: Path, timeout: float) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        fault = _named(error, path, timeout)
-        if fault is None:
-            raise
-        raise fault from error
-
-
-def _named(error: sqlite3.Error, path: Path, timeout: float) -> Exception | None:
-    """The fault that `error` is for the rest of the program; `None` where nobody is at fault but this program."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    if code in _UNIQUE:
-        return Conflict(str(error))
-    if code & 0xFF in _BUSY:
-        return LedgerBusy(
-            f"ledger {path}: stayed locked for {timeout:g} s; end the other triagebot, backup or shell that holds it, "
-            "or run again later"
-        )
-    if code & 0xFF in _UNUSABLE:
-        reason, way_out = _UNUSABLE[code & 0xFF]
-        return LedgerUnusable(f"ledger {path}: {reason} ({error.sqlite_errorname}); {way_out}")
-    return None
 
 
 def _rows(connection: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[Row]:

@@ -186,10 +186,10 @@ class Shift:
             hand.start()
 
     def _await_workers(self) -> None:
-        """Until all issues are worked through; told to stop, a call that hangs is not waited for."""
+        """Until all issues are worked through. Only a signal does not wait for answers that are paid for."""
         try:
             while not all(hand.come_home(0.05) for hand in self._hands):
-                if self.parts.stop.asked:
+                if self.parts.stop.signal is not None:
                     break
         finally:
             self.triage.abandon()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from triagebot.core.faults import LeaseLost, ModelUnreachable, ModelUnusable
+from triagebot.core.faults import LeaseLost, LedgerBusy, LedgerUnusable, ModelUnreachable, ModelUnusable
 from triagebot.core.prompt import Question
 from triagebot.core.rows import Claim, OutboxRow, Unclaimed
 from triagebot.core.verdict import Reply, Usage
@@ -67,11 +67,11 @@ class SimHand:
         self.task = self.scheduler.spawn(self.process, self.name, self.work)
 
     def come_home(self, seconds: float | None = None) -> bool:
-        """Waits for the thread, or for the word to stop: polling costs real programs little, and a simulation much."""
+        """Waits for the thread, or for a signal: polling costs real programs little, and a simulation much."""
         task = self.task
         assert task is not None
-        self.scheduler.wait(lambda: task.done or task.error is not None or self.stop.asked)
-        if self.stop.asked and not task.done:
+        self.scheduler.wait(lambda: task.done or task.error is not None or self.stop.signal is not None)
+        if self.stop.signal is not None and not task.done:
             self.scheduler.sleep(seconds or 0.0, lambda: task.done)
         if task.error is not None:
             raise task.error
@@ -94,6 +94,7 @@ class SimLedger:
             self._world.scheduler.step(f"ledger.{name}")
             self._world.counts[f"ledger.{name}"] += 1
             held = args[0] if args and isinstance(args[0], Claim | OutboxRow) else None
+            self._fail(name)
             late = held is not None and not self._world.watch.fenced(self._ledger, held)
             try:
                 answer = method(*args, **kwargs)
@@ -106,6 +107,15 @@ class SimLedger:
             return answer
 
         return call
+
+    def _fail(self, name: str) -> None:
+        """Locked for too long, or a disk that is full: nothing of the call took place."""
+        world = self._world
+        if world.weather.ledger and world.random.random() < world.weather.ledger:
+            world.counts[f"ledger failed: {name}"] += 1
+            if world.random.random() < 0.7:
+                raise LedgerBusy("simulated lock")
+            raise LedgerUnusable("simulated full disk")
 
     def _notice(self, name: str, args: tuple[Any, ...], answer: object) -> None:
         if isinstance(answer, Claim):
