@@ -302,3 +302,18 @@ def test_a_bot_that_cannot_recognise_its_own_comment_stops_writing(world: World)
     assert ran.code == 2
     assert "is not recognised as our own" in ran.err
     assert len([w for w in world.writes_since(0) if w.endswith("/comments")]) == 1
+
+
+def test_a_comment_that_no_list_shows_yet_is_known_by_its_id_however_it_was_edited(world: World) -> None:
+    """An answer to the edit that does not repeat the comment's node must not lose it."""
+    number = crash(world)
+    world.hub.listing_lag = 10_000.0
+    world.night()
+    world.hub.faults.add(faults.changed(faults.PATCH_COMMENT, {"node_id": None}))
+    world.night("--again")
+    world.night()
+    world.night()
+    assert len(world.own(number)) == 1
+    assert [w for w in world.writes_since(0) if w.startswith("POST") and w.endswith("/comments")] == [
+        f"POST /repos/octo/demo/issues/{number}/comments"
+    ]

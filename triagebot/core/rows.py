@@ -122,8 +122,10 @@ class Memory:
 
     @property
     def recorded(self) -> tuple[Recorded, ...]:
-        known = {r.remote_id: r.remote_node for r in self.rows if r.remote_id and r.remote_node}
-        return tuple(Recorded(id=i, node=n or "") for i, n in sorted(known.items()))
+        """The comments known for the issue; one whose node is not known can only be missed, not asked for."""
+        known = {row.remote_id: "" for row in self.rows if row.remote_id}
+        known |= {row.remote_id: row.remote_node for row in self.rows if row.remote_id and row.remote_node}
+        return tuple(Recorded(id=i, node=node) for i, node in sorted(known.items()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

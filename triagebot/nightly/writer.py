@@ -143,7 +143,7 @@ class Writer:
         return self.clock.monotonic() - visit.looked_at >= _FRESH
 
     def _was_written(self, visit: Visit, row: OutboxRow, write: Write, receipt: Receipt) -> RowStatus:
-        comment = _recorded(receipt)
+        comment = _recorded(receipt, visit.look)
         if isinstance(write, PostComment) and comment is not None:
             # Before it is recorded: a worker that lost its lease meanwhile has to look back all the same.
             self.posted[row.ref.issue] = visit.look.node
@@ -206,7 +206,9 @@ class Writer:
 _COUNTED = {AddLabels: "labels_written", PostComment: "comments_posted", EditComment: "comments_edited"}
 
 
-def _recorded(receipt: Receipt) -> Recorded | None:
+def _recorded(receipt: Receipt, look: Snapshot) -> Recorded | None:
+    """The comment that was written; an answer to an edit need not repeat the node that the look showed."""
     if receipt.comment_id is None:
         return None
-    return Recorded(id=receipt.comment_id, node=receipt.comment_node or "")
+    seen = next((c.node for c in look.comments if c.id == receipt.comment_id), "")
+    return Recorded(id=receipt.comment_id, node=receipt.comment_node or seen)
