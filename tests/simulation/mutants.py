@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from triagebot.core import issue, standing
+from triagebot.core import issue, policy, standing
+from triagebot.core.rows import Memory
 from triagebot.core.standing import Post, Withdraw
 from triagebot.ledger import statements
 from triagebot.ledger.ledger import Ledger
 from triagebot.nightly.pacer import Pacer
-from triagebot.simulator import tracker
+from triagebot.simulator import shown
+from triagebot.simulator.parts import LABELS
 from triagebot.simulator.scheduler import Scheduler
 
 Mutate = Callable[[pytest.MonkeyPatch], None]
@@ -56,7 +59,7 @@ def _no_look(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_author_check(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(tracker, "authorship", lambda *_, **__: issue.Authorship.OWN)
+    patch.setattr(shown, "authorship", lambda *_, **__: issue.Authorship.OWN)
 
 
 def _finish_in_two(patch: pytest.MonkeyPatch) -> None:
@@ -102,6 +105,37 @@ def _gate_not_read_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pacer, "closed_for", closed_for)
 
 
+def _recorded_ids_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Memory, "recorded", ())
+
+
+def _no_healing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(standing, "twins", lambda _: ())
+
+
+def _healing_takes_the_lowest(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(standing, "twins", lambda look: look.marked[:-1])
+
+
+def _peoples_edits_not_seen(patch: pytest.MonkeyPatch) -> None:
+    shipped = standing._step_from
+
+    def step(comment: Any, digest: str, *, revise: bool) -> Any:
+        return shipped(replace(comment, edited_by_other=False), digest, revise=revise)
+
+    patch.setattr(standing, "_step_from", step)
+
+
+def _labels_taken_off_not_seen(patch: pytest.MonkeyPatch) -> None:
+    shipped = policy.addable
+    patch.setattr(policy, "addable", lambda *a, **k: shipped(*a, **k | {"taken_off": frozenset()}))
+
+
+def _lost_labels_not_seen(patch: pytest.MonkeyPatch) -> None:
+    shipped = policy.addable
+    patch.setattr(policy, "addable", lambda *a, **k: shipped(*a, **k | {"known": LABELS}))
+
+
 MUTANTS: dict[str, Mutate] = {
     "fencing": _sql(("AND owner = :owner AND attempt = :attempt", "")),
     "the look before the write": _no_look,
@@ -121,4 +155,10 @@ MUTANTS: dict[str, Mutate] = {
     "the digest in the look": _no_digest_check,
     "one running claim for an issue": _no_exclusive_index,
     "the gate is read again": _gate_not_read_again,
+    "a comment that was sent is asked for by its id": _recorded_ids_forgotten,
+    "twins are removed": _no_healing,
+    "the lowest twin stays": _healing_takes_the_lowest,
+    "what a person edited is theirs": _peoples_edits_not_seen,
+    "a label that a person took off stays off": _labels_taken_off_not_seen,
+    "a label that the repository lost is not made anew": _lost_labels_not_seen,
 }

@@ -226,6 +226,17 @@ def drill(
         str | None,
         typer.Option(metavar="PATH|URL", help="Work in this ledger. Default: a new one beside the configured one."),
     ] = None,
+    simulate: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Play N simulated histories instead of rounds.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="With --simulate: the first seed.")] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=256, metavar="J", help="With --simulate: processes. Default: all cores.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --simulate: add up in FILE, and go on after its last seed."),
+    ] = None,
     format: Shape = Format.TEXT,
 ) -> int:
     """Prove the promise on this machine.
@@ -234,15 +245,26 @@ def drill(
     a ledger of its own, or under a repository id that no repository has, and takes its rows out again.
     Ends in `20/20 single-winner`, or says what broke and exits with 1.
 
+    --simulate plays whole histories of nights instead, one for each seed, with kills, stalls, lost answers, lost
+    ledgers and people in between, in a time of its own. Ends in `1000/1000 histories at rest as promised`, or
+    shows the shortest history that breaks the promise and exits with 1. One seed is always the same history.
+
     \b
     Examples:
       triagebot drill
       triagebot drill --processes 64
       triagebot drill --ledger ~/.local/state/triagebot/ledger.db --times 5
+      triagebot drill --simulate 1000 --seed 0               # a minute or less
+      triagebot drill --simulate 100000 --resume tally.json  # in sittings
     """
-    from triagebot.cli import drills
+    from triagebot.cli import drills, simulations
     from triagebot.drill.drill import Plan
 
+    if simulate is not None:
+        order = simulations.Order(histories=simulate, seed=seed, jobs=jobs, resume=resume)
+        return simulations.run(_environment(), order, as_json=format is Format.JSON)
+    if seed or jobs or resume:
+        raise Misconfigured("--seed, --jobs and --resume belong to --simulate N, which is missing.")
     plan = Plan(times=times, processes=processes)
     return drills.run(_environment(), plan, ledger, as_json=format is Format.JSON)
 

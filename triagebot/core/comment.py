@@ -23,9 +23,18 @@ Template = Callable[[Mapping[str, object]], str]
 _LIMIT = 65_000  # code points; GitHub's limit is 65,536 of them or 262,144 bytes, whichever it counts
 _REASON = 200  # characters of a reason
 _NAME = 100  # characters of a label's or a model's name
+_READ = 2_000  # characters looked at for keys: one that a cut would halve is seen whole, a megabyte costs little
 _SECRET = 8  # characters; a shorter secret would stop every comment that holds a common word
 _ACTIVE = re.compile("[@#<&]")
 _TICKS = re.compile("`+")
+_RUN = 10  # backticks in a row that are shown; in cmark-gfm (inlines.c) no more than 80 can begin a code span
+# The keys whose form their makers fix so that scanners find them. Authors paste them into issues by mistake;
+# a comment would send them to everybody who watches the repository, and outlive the author's edit.
+_KEY = re.compile(
+    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|\bsk-[\w-]{20,}|\bA[KS]IA[0-9A-Z]{12,}"
+    r"|xox[abeprs]-[\w-]{10,}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?|\bhf_[A-Za-z0-9]{20,}"
+    r"|\bpypi-[\w-]{20,}|\bnpm_[A-Za-z0-9]{30,}|-----BEGIN [A-Z ]*PRIVATE KEY.*"
+)
 
 
 class CannotRender(Fault):
@@ -64,16 +73,17 @@ def neutral(template: Template, *, marker: Marker, model: str) -> str:
 def as_data(text: str, limit: int = _REASON) -> str:
     """Return `text` as one inert code span of at most `limit` characters of it; empty text is an empty string.
 
-    The span is longer than any run of backticks in the text, so nothing can end it. The
+    The span is longer than any run of backticks in the text, so nothing can end it; long runs are shortened. The
     characters that begin mentions, references, HTML and entities are followed by a
-    zero-width space as well, for other bots read the raw text.
+    zero-width space as well, for other bots read the raw text. What has the form of a
+    key is left out.
     """
-    words = " ".join(unseen.visible(text).split())
+    words = _without_keys(" ".join(unseen.visible(text).split())[:_READ])
     if len(words) > limit:
         words = words[: limit - 1].rstrip() + "…" if limit > 0 else ""
     if not words:
         return ""
-    inert = _ACTIVE.sub("\\g<0>\u200b", words)
+    inert = _ACTIVE.sub("\\g<0>\u200b", _TICKS.sub(lambda run: run[0][:_RUN], words))
     ticks = "`" * (1 + max(map(len, _TICKS.findall(inert)), default=0))
     pad = " " if "`" in (inert[0], inert[-1]) else ""
     return f"{ticks}{pad}{inert}{pad}{ticks}"
@@ -122,9 +132,18 @@ def _require_secrecy(said: str, secrets: Sequence[str]) -> None:
             raise CannotRender("The comment would show a secret of this process: it is not posted.")
 
 
+def _without_keys(words: str) -> str:
+    bare = _bare(words)  # joiners and wide letters would hide a key from the pattern and not from a reader
+    return _KEY.sub("[a key]", bare) if _KEY.search(bare) else words
+
+
 def _squeezed(text: str) -> str:
-    seen = unicodedata.normalize("NFKC", unseen.visible(text))
-    return "".join(char for char in seen if unicodedata.category(char) != "Cf").casefold()
+    return _bare(unseen.visible(text)).casefold()
+
+
+def _bare(seen: str) -> str:
+    normal = unicodedata.normalize("NFKC", seen)
+    return "".join(char for char in normal if unicodedata.category(char) != "Cf")
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import signal
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from triagebot.core.faults import Misconfigured
 from triagebot.simulator import history, script
 from triagebot.simulator.history import Result
 
-_CHUNK = 50
+_CHUNK = 10
+_SAVED_EVERY = 1_000
 
 
 @dataclass
@@ -33,10 +37,14 @@ class Tally:
             self.failed.append(result.script.seed)
 
     def save(self, path: Path) -> None:
+        """Write it beside and move it there, so that no kill leaves half a file. Raises `Misconfigured`."""
         told = {"histories": self.histories, "next_seed": self.next_seed, "failed": self.failed, "counts": self.counts}
-        fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(told, indent=1, sort_keys=True), encoding="utf-8")
-        fresh.replace(path)
+        fresh = path.with_name(f"{path.name}.new")
+        try:
+            fresh.write_text(json.dumps(told, indent=1, sort_keys=True), encoding="utf-8")
+            fresh.replace(path)
+        except OSError as error:
+            raise Misconfigured(f"{path} cannot be written ({error.strerror}): name another file.") from error
 
     @classmethod
     def load(cls, path: Path, *, first_seed: int) -> Tally:
@@ -45,26 +53,40 @@ class Tally:
             return cls(next_seed=first_seed)
         try:
             told = json.loads(path.read_text(encoding="utf-8"))
-            return cls(told["histories"], told["next_seed"], told["failed"], Counter(told["counts"]))
+            return cls(int(told["histories"]), int(told["next_seed"]), list(told["failed"]), Counter(told["counts"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Misconfigured(f"{path} is no tally of simulated histories ({error}): name another file.") from error
+            raise Misconfigured(f"{path} is no tally of simulated histories ({error!r}): name another file.") from error
 
 
-def play(seed: int) -> Result:
-    """The history of one seed."""
-    return history.run(script.draw(seed))
+def play(seed: int, folder: Path | None = None) -> Result:
+    """The history of one seed; its files lie in `folder` while it lasts."""
+    return history.run(script.draw(seed), folder)
 
 
-def run(histories: int, tally: Tally, *, jobs: int, told: Callable[[Result], None], saved: Callable[[], None]) -> None:
-    """Play so many more histories; `told` hears of each, `saved` is called now and then and at the end."""
+def run(
+    histories: int,
+    tally: Tally,
+    *,
+    jobs: int,
+    told: Callable[[Result], None],
+    saved: Callable[[], None],
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Play so many more histories; `told` hears of each, `saved` is called now and then and at the end.
+
+    Ends early, with what was played so far in the tally, once `stopped` says so.
+    """
     seeds = range(tally.next_seed, tally.next_seed + histories)
     with _results(seeds, jobs) as results:
         for place, result in enumerate(results, start=1):
             tally.add(result)
             tally.next_seed = seeds[place - 1] + 1
             told(result)
-            if place % (20 * _CHUNK) == 0:
-                saved()
+            over = stopped()
+            if over or place % _SAVED_EVERY == 0:
+                saved()  # before the processes are ended, which may take longer than the caller has
+            if over:
+                return
     saved()
 
 
@@ -73,12 +95,21 @@ def _results(seeds: range, jobs: int) -> Iterator[Iterator[Result]]:
     if jobs == 1:
         yield map(play, seeds)
         return
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        yield pool.imap(play, seeds, chunksize=_CHUNK)
+    # One folder for all: processes that are ended in the middle of a history leave theirs behind.
+    with (
+        tempfile.TemporaryDirectory(prefix="triagebot-sim-", dir=history.memory()) as place,
+        multiprocessing.get_context("spawn").Pool(jobs, _leave_signals_to_the_parent) as pool,
+    ):
+        yield pool.imap(partial(play, folder=Path(place)), seeds, chunksize=_CHUNK)
 
 
-def explain(result: Result) -> str:
-    """What was violated, and the shortest history that still fails."""
-    shortest = history.shrink(result.script, lambda shorter: bool(history.run(shorter).violations))
+def _leave_signals_to_the_parent() -> None:
+    """Ctrl-C on a terminal reaches every process of the group."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def explain(seed: int) -> str:
+    """What the history of a failing seed violates, and the shortest one that still fails."""
+    shortest = history.shrink(script.draw(seed), lambda shorter: bool(history.run(shorter).violations))
     found = "\n".join(f"  {sentence}" for sentence in history.run(shortest).violations)
-    return f"seed {result.script.seed} breaks the promise; the shortest history that does:\n{shortest}\n{found}"
+    return f"seed {seed} breaks the promise; the shortest history that does:\n{shortest}\n{found}"

@@ -11,9 +11,9 @@ from pathlib import Path
 from triagebot.nightly.settings import Orders
 from triagebot.sandbox.hub import BOT
 from triagebot.sandbox.state import Comment, Issue
-from triagebot.simulator import judge
+from triagebot.simulator import house, judge
 from triagebot.simulator.scheduler import Deadlock, Process
-from triagebot.simulator.script import DAY, Event, Script, Weather
+from triagebot.simulator.script import DAY, HOUSE, Event, Script, Weather
 from triagebot.simulator.world import World
 
 _QUIET_NIGHTS = 5
@@ -28,9 +28,9 @@ class Result:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def run(script: Script) -> Result:
+def run(script: Script, folder: Path | None = None) -> Result:
     """Play the script. Its own randomness (who goes first, which request fails) comes from its seed as well."""
-    with tempfile.TemporaryDirectory(prefix="triagebot-sim-", dir=_memory()) as place:
+    with tempfile.TemporaryDirectory(prefix="triagebot-sim-", dir=folder or memory()) as place:
         world = World(script.seed, Path(place), script.weather, script.windows)
         try:
             History(script, world).play()
@@ -41,7 +41,7 @@ def run(script: Script) -> Result:
     return Result(script, world.violations, world.counts)
 
 
-def _memory() -> str | None:
+def memory() -> str | None:
     """A file system in memory, where there is one: durability is proven elsewhere, with real kills."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a folder of its own is made in it
 
@@ -62,6 +62,7 @@ class History:
         self.world.scheduler.run()
         self._come_to_rest()
         judge.at_rest(self.world, self.script)
+        judge.tell(self.world)
 
     def _happening(self, event: Event) -> Callable[[], None]:
         def happen() -> None:
@@ -75,6 +76,8 @@ class History:
             self._night(event)
         elif event.what in self._trouble():
             self._trouble()[event.what]()
+        elif event.what in HOUSE:
+            house.change(self.world, event.what, event.word)
         elif event.what == "open an issue":
             word = event.word.split(" ", 1)[0]
             self.world.repo.open_issue(title=f"{word} {event.at:.3f} new")
@@ -125,6 +128,15 @@ class History:
                     repo.react(comment.id)
                 case "copy our marker":
                     repo.comment(issue.number, comment.body, by="mallory")
+                case "leave a twin of ours":
+                    self._leave_twin(issue.number, comment.body)
+
+    def _leave_twin(self, number: int, body: str) -> None:
+        """As an earlier accident may have left one, which somebody may have liked since."""
+        twin = self.world.repo.comment(number, body, by=BOT)
+        self.world.watch.comment_ids.add(twin.id)
+        if self.world.random.random() < 0.5:
+            self.world.repo.react(twin.id)
 
     def _change_back(self, issue: Issue, word: str) -> None:
         """Away and back again, with time between for a night to notice."""
@@ -145,6 +157,7 @@ class History:
             "lose": lambda: world.lose("main"),
             "back up": lambda: world.back_up("main"),
             "restore": lambda: world.restore("main"),
+            "copy": lambda: world.hand_over("main", "other"),
             "retry": lambda: world.ledger("main").retry(),
             "clock forward": lambda: self._jump(3600.0),
             "clock back": lambda: self._jump(-3600.0),
@@ -160,6 +173,7 @@ class History:
         world = self.world
         world.weather, world.model.trouble, world.model.poison = Weather(), 0.0, 0
         world.hub.listing_lag = 0.0
+        house.restore(world)
         written = 0
         for _ in range(_QUIET_NIGHTS):
             world.scheduler.now += DAY

@@ -25,6 +25,17 @@ def at_rest(world: World, script: Script) -> None:
     _judge_calls(world, script)
 
 
+def tell(world: World) -> None:
+    """Count what every row and every run went through, and the windows that were open."""
+    for opened in world.ledgers.values():
+        with opened._database.read() as tx:
+            for issue in world.repo.kept:
+                for event in tx.all("events_of_issue", repo_id=world.repo.id, issue=issue):
+                    world.counts[f"state: {event['what']}"] += 1
+    for window in world.windows:
+        world.counts[f"window: {window}"] += 1
+
+
 def writes(counts: Counter[str]) -> int:
     return sum(number for name, number in counts.items() if name.startswith("send.") and ":" not in name)
 
@@ -51,7 +62,9 @@ def _judge_comment(world: World, where: str, issue: Issue, comment: Comment) -> 
 
 
 def _judge_what_fits(world: World, where: str, issue: Issue, memory: Memory, *, has_comment: bool) -> None:
-    fits = fitting(issue.title)
+    voted = {vote.name for vote in memory.verdict.labels} if memory.verdict else set()
+    # Judged while the repository was without a label, a text does without it.
+    fits = [name for name in fitting(issue.title) if name not in world.missed or name in voted]
     taken_off = {event.label for event in issue.events if event.kind == "unlabeled"}
     # A lost ledger knows that our comment stands, not what it says: its labels are not mended.
     known = memory.verdict is not None and memory.verdict.outcome is not Outcome.STANDING
@@ -76,10 +89,12 @@ def _judge_calls(world: World, script: Script) -> None:
     kills = sum(bool(e.kill_at or e.kill_on) for e in script.events)
     agains = sum(e.again for e in script.events)
     bad = sum(number for what, number in world.counts.items() if what in {"model garbage", "model truncated"})
+    # A night that is stopped, or whose ledger fails it, gives tries back and loses the answers that it waited for.
+    lost = sum(number for what, number in world.counts.items() if what.startswith(("night stopped", "ledger failed")))
     for title, calls in world.model.asked.items():
-        if calls > (bound := 1 + kills + agains + 2 * bad):
+        if calls > (bound := 1 + kills + agains + lost + 2 * bad):
             world.violate(f"{title!r} was answered {calls} times, more than {bound}")
     tries = 3 * (1 + max((int(e.at // DAY) for e in script.events), default=0))
     for title, asked in world.model.questions.items():
-        if script.poison and asked > tries + 1 and title.split()[1] == str(script.poison):
+        if script.poison and asked > tries + 1 + lost and title.split()[1] == str(script.poison):
             world.violate(f"{title!r}, which kills who asks it, was asked about {asked} times, more than {tries}")

@@ -19,11 +19,20 @@ PEOPLE = (
     "take a label off",
     "react to our comment",
     "copy our marker",
+    "leave a twin of ours",
     "delete the issue",
     "transfer the issue",
     "open an issue",
 )
 TROUBLE = ("lose", "back up", "back up", "restore", "clock forward", "clock back", "retry")
+HOUSE = (
+    "archive",
+    "switch issues off",
+    "take our permission",
+    "rename the repository",
+    "drop a label",
+    "rename a label",
+)
 POSTING = "github.send.PostComment"
 STEPS = (
     POSTING,
@@ -45,7 +54,7 @@ _TOLD = ("issue", "word", "again", "deliver_only", "kill_at", "kill_on", "stall_
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """Something that happens `at` seconds after the start. `what` is `night`, or a word of PEOPLE or TROUBLE."""
+    """Something that happens `at` seconds after the start. `what` is `night`, or a word of PEOPLE, TROUBLE or HOUSE."""
 
     at: float
     what: str
@@ -66,7 +75,8 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weather:
-    """How likely trouble is for each kind of request, how far lists lag, and how poorly the model answers."""
+    """How likely trouble is for each kind of request, how far lists lag, how poorly the model
+    answers, and how often the ledger is locked or its disk full."""
 
     read: float = 0.0
     write: float = 0.0
@@ -74,6 +84,7 @@ class Weather:
     late: bool = False
     lag: float = 0.0
     model: float = 0.0
+    ledger: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,11 +130,19 @@ def draw(seed: int) -> Script:
         events = _crash_loop(days)
     elif not calm and dice.random() < 0.08:
         events += _duel(dice, days)
+    weather = Weather() if calm else _weather(dice)
+    scene = 1.0 if calm or poison else dice.random()
+    if scene < 0.06:
+        events += _crowd(dice, days)
+        weather = replace(weather, limits=0.3)
+    elif scene < 0.12:
+        events += _hurry(dice, days)
+        weather = replace(weather, lag=50.0)
     return Script(
         seed=seed,
         titles=tuple(_title(dice, number) for number in range(1, issues + 1)),
         events=tuple(sorted(events, key=lambda event: event.at)),
-        weather=Weather() if calm else _weather(dice),
+        weather=weather,
         poison=int(poison),
     )
 
@@ -143,6 +162,21 @@ def _duel(dice: random.Random, days: int) -> list[Event]:
     return [late, Event(at=start + 190, what="night", stall_on="github.look", stall_for=90.0)]
 
 
+def _crowd(dice: random.Random, days: int) -> list[Event]:
+    """Several couriers wait for slots, side by side, while one of them meets a limit: the gate closes for all."""
+    start = days * DAY + 10_800
+    new = [Event(at=start + n, what="open an issue", word=_title(dice, n)) for n in range(4)]
+    return new + [Event(at=start + 10 + n, what="night", deliver_only=n == 2) for n in range(3)]
+
+
+def _hurry(dice: random.Random, days: int) -> list[Event]:
+    """A text changes, and is judged anew, before lists show the comment on the old one."""
+    start, last = days * DAY + 10_800, 30
+    new = [Event(at=start + n, what="open an issue", word=_title(dice, n)) for n in range(2)]
+    edits = [Event(at=start + last, what="edit text", issue=issue, word=_title(dice, issue)) for issue in range(1, 7)]
+    return [*new, Event(at=start + 2, what="night"), *edits, Event(at=start + last + 1, what="night")]
+
+
 def _title(dice: random.Random, number: int) -> str:
     return f"{dice.choice(WORDS)} {number} {dice.randint(1, 3)}"
 
@@ -152,10 +186,11 @@ def _weather(dice: random.Random) -> Weather:
     return Weather(
         read=rough / 3,
         write=rough,
-        limits=dice.choice([0.0, 0.0, 0.1]),
+        limits=dice.choice([0.0, 0.0, 0.1, 0.3]),
         late=bool(rough) and dice.random() < 0.25,
         lag=dice.choice([0.0, 0.0, 5.0, 50.0, 50.0, 110.0]),
         model=dice.choice([0.0, 0.0, 0.15]),
+        ledger=dice.choice([0.0, 0.0, 0.0, 0.02]),
     )
 
 
@@ -171,6 +206,11 @@ def _day(dice: random.Random, day: int, issues: int, *, calm: bool, two: bool) -
         events.append(Event(at=at, what=dice.choice(PEOPLE), issue=number, word=title))
     if not calm and dice.random() < 0.2:
         events.append(Event(at=start + dice.uniform(0, 2000), what=dice.choice(TROUBLE)))
+    if not calm and dice.random() < 0.2:
+        at = start + dice.choice([dice.uniform(0, 40), dice.uniform(0, 900)])
+        events.append(Event(at=at, what=dice.choice(HOUSE), word=dice.choice(WORDS[:3])))
+    if two and dice.random() < 0.3:
+        events.append(Event(at=start + dice.uniform(0, 900), what="copy"))
     return events
 
 

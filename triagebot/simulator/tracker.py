@@ -12,30 +12,31 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from triagebot.core import text
 from triagebot.core.actions import AddLabels, DeleteComment, EditComment, MinimizeComment, PostComment, Receipt, Write
-from triagebot.core.faults import Gone, Limited, Locked, Refused, Unclear, Undelivered
-from triagebot.core.issue import (
-    Actor,
-    Authorship,
-    Comment,
-    CommentDeleted,
-    Identity,
-    Label,
-    LabelChange,
-    LabelEvent,
-    Repository,
-    Snapshot,
-    authorship,
-)
+from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, Unclear, Undelivered
+from triagebot.core.issue import Comment, Identity, Label, Repository, Snapshot
 from triagebot.core.rows import Recorded
 from triagebot.sandbox import repository as stored
 from triagebot.sandbox import state
-from triagebot.sandbox.hub import BOT, Hub
+from triagebot.sandbox.exchange import Call
+from triagebot.sandbox.hub import BOT, TOKEN, Hub
+from triagebot.simulator import shown
 from triagebot.simulator.scheduler import Scheduler
 from triagebot.simulator.script import Weather
 
 _TIMEOUT = 15.0
+_STORMS = (
+    "5xx stored",
+    "5xx lost",
+    "hang stored",
+    "hang lost",
+    "cut JSON stored",
+    "odd answer stored",
+    "3xx lost",
+    "refused connection",
+    "refused for good",
+    "late",
+)
 
 Watch = Callable[["SimTracker", Write, Snapshot | None], None]
 
@@ -54,6 +55,8 @@ class SimTracker:
     stored: Callable[[Write, Receipt], None]
     later: Callable[[float, Callable[[], None]], None]
     looked: dict[int, tuple[float, Snapshot]] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+    name: str = ""
 
     @property
     def account(self) -> tuple[str, str]:
@@ -61,28 +64,31 @@ class SimTracker:
 
     def repository(self) -> Repository:
         self._request("repository")
-        return Repository(id=self.repo.id, name=self.repo.full_name)
+        self.name, archived, enabled = self.repo.full_name, self.repo.archived, self.repo.issues_enabled
+        return Repository(id=self.repo.id, name=self.name, archived=archived, issues_enabled=enabled)
 
     def identity(self) -> Identity:
         self._request("identity")
-        return self._identity()
+        return shown.identity(self.hub)
 
     def labels(self) -> Sequence[Label]:
         self._request("labels")
+        self.known = frozenset(label.name for label in self.repo.labels())
         return [Label(name=label.name) for label in self.repo.labels()]
 
     def sweep(self) -> Iterator[Snapshot]:
         self._request("sweep")
-        page = [self._snapshot(issue) for issue in self.repo.issues() if issue.state == "open"]
+        issues = self.repo.issues() if self.repo.issues_enabled else []
+        page = [shown.snapshot(self.hub, self.repo.id, issue) for issue in issues if issue.state == "open"]
         yield from page
 
     def look(self, number: int, recorded: Sequence[Recorded]) -> Snapshot:
         self._request("look")
         self._rough("look", self.weather.read)
         issue = self.repo.kept.get(number)
-        if not isinstance(issue, state.Issue):
+        if not isinstance(issue, state.Issue) or not self.repo.issues_enabled:
             raise Gone(f"issue {number} is gone")
-        seen = self._snapshot(issue, recorded)
+        seen = shown.snapshot(self.hub, self.repo.id, issue, recorded)
         self.looked[number] = (self.scheduler.now, seen)
         return seen
 
@@ -90,13 +96,13 @@ class SimTracker:
         self._request("look_again")
         self._rough("look_again", self.weather.read)
         found = [self.hub.nodes.get(node) for node in nodes]
-        yield from [self._snapshot(issue) for issue in found if isinstance(issue, state.Issue)]
+        yield from [shown.snapshot(self.hub, self.repo.id, issue) for issue in found if isinstance(issue, state.Issue)]
 
     def comment(self, recorded: Recorded) -> Comment | None:
         self._request("comment")
         self._rough("comment", self.weather.read)
         node = self.hub.nodes.get(recorded.node)
-        return self._comment(node) if isinstance(node, state.Comment) else None
+        return shown.comment(self.hub, node) if isinstance(node, state.Comment) else None
 
     def send(self, write: Write) -> Receipt:
         """One write: maybe refused, maybe stored without an answer, maybe stored long after we gave up."""
@@ -106,7 +112,9 @@ class SimTracker:
         looked = self.looked.get(write.issue)
         self.watch(self, write, looked[1] if looked else None)
         self.scheduler.sleep(self.random.uniform(0.05, 0.4))
+        self._charge("POST", "/a-write")
         self._limited()
+        self._closed()
         self._refused(write)
         if self.random.random() >= self.weather.write:
             receipt = self._store(write)
@@ -117,12 +125,14 @@ class SimTracker:
     # --- trouble
 
     def _stormy(self, name: str, write: Write) -> Receipt:
-        what = self.random.choice(["5xx stored", "5xx lost", "hang stored", "hang lost", "refused connection", "late"])
+        what = self.random.choice(_STORMS)
         if what == "late" and not self.weather.late:
             what = "dropped stored"
         self.counts[f"{name}: {what}"] += 1
         if what == "refused connection":
             raise Undelivered("connection refused")
+        if what == "refused for good":
+            raise Refused("422")
         if what == "late":
             self.later(self.random.uniform(1.0, 150.0), lambda: self._store_late(write))
         elif what.endswith("stored"):
@@ -134,9 +144,10 @@ class SimTracker:
 
     def _store_late(self, write: Write) -> None:
         try:
+            self._closed()
             self._refused(write)
             self._store(write)
-        except (Gone, Locked, Refused):
+        except (Gone, Locked, Unclear, ReadOnly, NotPermitted):
             self.counts["late write refused"] += 1
 
     def _limited(self) -> None:
@@ -145,6 +156,28 @@ class SimTracker:
         seconds = self.random.choice([None, 5.0, 90.0, 4000.0])
         self.counts[f"limit {seconds}"] += 1
         raise Limited("simulated limit", seconds=seconds, primary=seconds == 4000.0)
+
+    def _charge(self, method: str, path: str) -> None:
+        """Where the hub enforces GitHub's limits, they are counted on the simulated clock."""
+        token = self.hub.token(TOKEN) if self.hub.enforce_limits else None
+        if token is None:
+            return
+        refusal = self.hub.limits.charge(Call(method=method, path=path, base="sim"), token)
+        if refusal is not None:
+            self.counts["limit of our own making"] += 1
+            raise Limited(f"{refusal.body!r}", seconds=60.0)
+
+    def _closed(self) -> None:
+        """The repository takes no writes, or not from this token, or not under this name any more."""
+        if self.repo.archived or not self.repo.issues_enabled:
+            self.counts["closed to writing"] += 1
+            raise ReadOnly("archived, or without issues")
+        if self.repo.allowed(self.hub.account(BOT)) == "READ":
+            self.counts["not permitted"] += 1
+            raise NotPermitted("Resource not accessible by integration")
+        if self.name != self.repo.full_name:
+            self.counts["redirected"] += 1
+            raise Unclear("307")
 
     def _refused(self, write: Write) -> None:
         issue = self.repo.kept.get(write.issue)
@@ -165,6 +198,7 @@ class SimTracker:
         self.counts[name] += 1
         self.scheduler.step(f"github.{name}")
         self.scheduler.sleep(self.random.uniform(0.05, 0.4))
+        self._charge("POST", "/graphql")
 
     # --- storing
 
@@ -200,61 +234,3 @@ class SimTracker:
             self.repo.find_comment(comment_id)
         except KeyError as gone:
             raise Unclear("PATCH answered 404") from gone
-
-    # --- translating
-
-    def _identity(self) -> Identity:
-        return Identity(login=BOT, id=self.hub.account(BOT).id)
-
-    def _snapshot(self, issue: state.Issue, recorded: Sequence[Recorded] = ()) -> Snapshot:
-        shown = {comment.id: comment for comment in self.hub.shown(issue)}
-        gone = set()
-        for known in recorded:
-            node = self.hub.nodes.get(known.node)
-            if isinstance(node, state.Comment):
-                shown[node.id] = node
-            else:
-                gone.add(known.id)
-        seen = [self._comment(c) for _, c in sorted(shown.items())]
-        return Snapshot(
-            repo_id=self.repo.id,
-            number=issue.number,
-            node=issue.node,
-            title=text.canonical(issue.title),
-            body=text.canonical(issue.body),
-            author=_actor(issue.author),
-            association=issue.association,
-            created_at=issue.created_at,
-            closed=issue.state != "open",
-            locked=issue.locked,
-            labels=tuple(issue.labels),
-            comments=tuple(c for c in seen if c.by is not Authorship.STRANGER),
-            label_events=tuple(_label_event(e) for e in issue.events if e.kind in {"labeled", "unlabeled"}),
-            deletions=tuple(_deletion(e) for e in issue.events if e.kind == "comment_deleted"),
-            gone=frozenset(gone),
-        )
-
-    def _comment(self, comment: state.Comment) -> Comment:
-        return Comment(
-            id=comment.id,
-            node=comment.node,
-            body=comment.body,
-            by=authorship(self._identity(), _actor(comment.author), viewer_did_author=comment.author.login == BOT),
-            edited_by_other=comment.editor is not None and comment.editor is not comment.author,
-            reactions=len(comment.reactions),
-            minimized=comment.minimized is not None,
-        )
-
-
-def _actor(account: state.Account) -> Actor:
-    return Actor(login=account.login, id=account.id, bot=account.kind == "Bot")
-
-
-def _label_event(event: state.Event) -> LabelEvent:
-    change = LabelChange.PUT_ON if event.kind == "labeled" else LabelChange.TAKEN_OFF
-    return LabelEvent(change=change, label=event.label or "", actor=_actor(event.actor), at=event.at)
-
-
-def _deletion(event: state.Event) -> CommentDeleted:
-    author = _actor(event.deleted_author) if event.deleted_author else None
-    return CommentDeleted(id=str(event.id), actor=_actor(event.actor), author=author, at=event.at)

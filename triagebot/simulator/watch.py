@@ -12,6 +12,7 @@ from triagebot.core.issue import Snapshot
 from triagebot.core.rows import Claim, OutboxRow, RowStatus
 from triagebot.ledger.ledger import Ledger
 from triagebot.sandbox.hub import BOT
+from triagebot.sandbox.state import Comment, Issue
 from triagebot.simulator.scheduler import Process
 
 if TYPE_CHECKING:
@@ -39,23 +40,45 @@ class Watch:
         if isinstance(write, EditComment | DeleteComment):
             self._is_ours(write)
         if isinstance(write, DeleteComment | MinimizeComment):
+            self._leaves_the_lowest(write)
             return
         if looked is None:
             self.world.violate(f"{write} without a look")
             return
         if isinstance(write, PostComment):
             self._posts(write, looked)
-        if isinstance(write, AddLabels) and {name.casefold() for name in write.names} & looked.taken_off:
-            self.world.violate(f"a label that a person took off is added to issue {write.issue} again")
+        self._minds_people(write, looked)
         if isinstance(write, PostComment | EditComment) and looked.digest not in write.body:
             self.world.violate(f"a comment for another text is written to issue {write.issue}")
         if not process.stalled:
             self._is_recorded(ledger, write, looked)
 
+    def names(self, write: Write, known: frozenset[str]) -> None:
+        """GitHub makes a label of any name that is added: only names that the repository had may be sent."""
+        if isinstance(write, AddLabels) and not known.issuperset(write.names):
+            self.world.violate(f"labels {write.names} are added to issue {write.issue}, which nobody had made")
+
     def _is_ours(self, write: EditComment | DeleteComment) -> None:
-        for comment in self.world.repo.comments(write.issue):
+        for comment in self._stored_comments(write.issue):
             if comment.id == write.comment_id and comment.author.login != BOT:
                 self.world.violate(f"{type(write).__name__} of a stranger's comment on issue {write.issue}")
+
+    def _minds_people(self, write: Write, looked: Snapshot) -> None:
+        if isinstance(write, AddLabels) and {name.casefold() for name in write.names} & looked.taken_off:
+            self.world.violate(f"a label that a person took off is added to issue {write.issue} again")
+        theirs = {comment.id for comment in looked.comments if comment.edited_by_other}
+        if isinstance(write, EditComment) and write.comment_id in theirs:
+            self.world.violate(f"a person's words on issue {write.issue} are written over")
+
+    def _stored_comments(self, number: int) -> list[Comment]:
+        issue = self.world.repo.kept.get(number)
+        return issue.comments if isinstance(issue, Issue) else []
+
+    def _leaves_the_lowest(self, write: DeleteComment | MinimizeComment) -> None:
+        own = [c for c in self._stored_comments(write.issue) if c.author.login == BOT]
+        goes = write.comment_id if isinstance(write, DeleteComment) else write.node
+        if own and goes in {own[0].id, own[0].node}:
+            self.world.violate(f"the comment on issue {write.issue} that was to stay is removed")
 
     def fenced(self, ledger: Ledger, held: Claim | OutboxRow) -> bool:
         """Whether `held` is still what the ledger says, right before a write that rests on it."""

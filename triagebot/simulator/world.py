@@ -39,7 +39,7 @@ def _template(values: Mapping[str, object]) -> str:
     return f"{values['marker']}\n{' '.join(names) or 'nothing fits'}"
 
 
-_SETTINGS = Settings(
+SETTINGS = Settings(
     texts=Texts(system="{{labels}}", comment=_template),
     select=Select(horizon=None, skip_labelled=False),
     budget=Budget(issues=None, calls=None, per_author=None),
@@ -60,8 +60,11 @@ class World:
     windows: frozenset[str]
     counts: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
+    settings: Settings = SETTINGS
     jump: float = 0.0
     gate_closed_at: float = 0.0
+    missed: set[str] = field(default_factory=set)  # labels that the repository was without for a while
+    summaries: list[night.Summary] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)  # noqa: S311 - a seed, not a secret
@@ -108,6 +111,12 @@ class World:
         with closing(source), closing(copy):
             source.backup(copy)
 
+    def hand_over(self, name: str, to: str) -> None:
+        """Somebody sets a second installation up with a copy of the first one's ledger."""
+        self.back_up(name)
+        self.lose(to)
+        shutil.copy(self.folder / "backup.db", self.folder / f"{to}.db")
+
     def restore(self, name: str) -> None:
         backup = self.folder / "backup.db"
         if backup.exists():
@@ -144,17 +153,22 @@ class World:
             stop=stop,
             crew=lambda hand, work, until: SimHand(self.scheduler, process, hand, work, until),
         )
+        before = datetime.fromtimestamp(self.wall(), UTC).date()
         try:
-            night.run(parts, _SETTINGS, orders, Tally())
+            self.summaries.append(night.run(parts, self.settings, orders, Tally()))
             self.counts["night ended"] += 1
         except Fault as fault:
             self.counts[f"night ended by {type(fault).__name__}"] += 1
         except Exception as bug:  # noqa: BLE001 - whatever else comes out of a night is a finding
             self.violate(f"a night crashed: {bug!r}")
+        if stop.fault is not None:
+            self.counts[f"night stopped by {type(stop.fault).__name__}"] += 1
+        if before != datetime.fromtimestamp(self.wall(), UTC).date():
+            self.counts["midnight in mid-run"] += 1
 
     def _tracker(self, process: Process, ledger: Ledger) -> SimTracker:
         def watch(tracker: SimTracker, write: Write, looked: Snapshot | None) -> None:
-            del tracker
+            self.watch.names(write, tracker.known)
             self.watch.sends(process, ledger, write, looked)
 
         def stored(write: Write, receipt: Receipt) -> None:
