@@ -26,6 +26,11 @@ class Book:
     def take(self, parcel: Parcel) -> None:
         self._in_hand = {row.id: row for row in parcel.rows}
 
+    @property
+    def rows(self) -> tuple[OutboxRow, ...]:
+        """The rows in hand that have not ended yet."""
+        return tuple(self._in_hand.values())
+
     def starts(self, row: OutboxRow) -> None:
         """From here on the row's write may be on its way."""
         self._under_way = row

@@ -73,8 +73,8 @@ class Writer:
             if not self.pacer.is_near(_FRESH):
                 return  # the rest goes back: no row is held while a gate or a slot is waited for
             self.pacer.take()
-            if self._is_stale(visit):
-                return  # the next visit looks again
+            if self._is_stale(visit) and not self._look_again(visit):
+                return
             status = self._row(visit, row)
             if row.action is Action.LABELS:
                 visit.labels_ended, visit.labels_dead = status in ENDED, status is RowStatus.DEAD
@@ -103,15 +103,23 @@ class Writer:
             self.canary.check(self.tracker)
             return self.tracker.look(parcel.issue, parcel.memory.recorded)
         except (faults.Gone, faults.Moved) as fault:
-            for row in parcel.rows:
+            for row in self.book.rows:
                 self.book.dead(row, str(fault))
         except faults.Limited as limit:
-            self._limited(parcel.rows, limit)
+            self._limited(self.book.rows, limit)
         except (faults.Unclear, faults.Undelivered, faults.Refused, faults.Locked) as fault:
-            for row in parcel.rows:
+            for row in self.book.rows:
                 self.book.postponed(row, self.settings.pace.settle, f"look failed: {fault}")
             self._failed_again(fault)
         return None
+
+    def _look_again(self, visit: Visit) -> bool:
+        """The slot took its time: look anew in the same visit, or the comment would queue behind all other issues."""
+        look = self._look(visit.parcel)
+        if look is None:
+            return False
+        visit.look, visit.looked_at = look, self.clock.monotonic()
+        return True
 
     def _limited(self, rows: tuple[OutboxRow, ...], limit: faults.Limited) -> None:
         seconds = self.pacer.limited(limit)
