@@ -317,3 +317,20 @@ def test_a_comment_that_no_list_shows_yet_is_known_by_its_id_however_it_was_edit
     assert [w for w in world.writes_since(0) if w.startswith("POST") and w.endswith("/comments")] == [
         f"POST /repos/octo/demo/issues/{number}/comments"
     ]
+
+
+def test_issues_that_are_switched_off_in_mid_night_are_answered_once_they_are_on_again(world: World) -> None:
+    """A repository without issues shows none: nothing of what waits is given up for that."""
+    number = crash(world)
+
+    def switch_off(call: object) -> None:
+        world.repo.issues_enabled = getattr(call, "operation", None) != "Look"
+
+    world.hub.on_request = switch_off
+    ran = world.run()
+    assert ran.code == 2
+    assert "issues are disabled" in ran.err
+    world.hub.on_request, world.repo.issues_enabled = None, True
+    world.night()
+    assert len(world.own(number)) == 1
+    assert world.stand.count == 1

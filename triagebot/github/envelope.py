@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from triagebot.core.faults import Gone, Misconfigured, NotPermitted, Refused, TrackerFault, Unclear
+from triagebot.core.faults import Gone, Misconfigured, NotPermitted, ReadOnly, Refused, TrackerFault, Unclear
 from triagebot.github import wire
 from triagebot.github.wire import Answer
 
@@ -83,6 +83,8 @@ def _missing(answer: Answer, path: Sequence[str | int], found: Any) -> TrackerFa
             return None
         case ("repository",):
             return Misconfigured(f"{answer}. Check --repo, and that the token may read this repository.")
+        case ("repository", "issue") if _reached(found, ("repository", "hasIssuesEnabled")) is False:
+            return ReadOnly(f"{answer}: its issues are disabled. Switch them on in the repository's settings.")
         case ("repository", "issue") | ("minimizeComment",):
             return Gone(f"{answer}.")
         case _:

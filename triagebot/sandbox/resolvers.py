@@ -199,6 +199,7 @@ RESOLVERS: dict[str, dict[str, Callable[..., Any]]] = {
     "Repository": {
         "id": lambda repo, _info: repo.node,
         "databaseId": lambda repo, _info: _small(repo.id),
+        "hasIssuesEnabled": lambda repo, _info: repo.issues_enabled,
         "issue": _issue,
         "issues": _issues,
     },
