@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from triagebot.core.faults import Gone, Misconfigured, Moved, Unclear
+from triagebot.core.faults import Gone, Misconfigured, Moved, ReadOnly, Unclear
 from triagebot.core.issue import Authorship
 from triagebot.core.rows import Recorded
 from triagebot.sandbox import faults
@@ -114,7 +114,7 @@ def test_a_look_reads_every_list_to_its_end(repo, tracker):
     assert [comment.id for comment in tracker.look(1, []).comments] == [ours.id]
 
 
-@pytest.mark.parametrize("way", ["never", "deleted", "transferred", "pull request", "issues off"])
+@pytest.mark.parametrize("way", ["never", "deleted", "transferred", "pull request"])
 def test_an_issue_that_is_not_there_is_gone(hub, repo, tracker, way):
     hub.create_repository("octo/other")
     (repo.open_pull_request if way == "pull request" else repo.open_issue)(title="One")
@@ -122,9 +122,15 @@ def test_an_issue_that_is_not_there_is_gone(hub, repo, tracker, way):
         repo.delete_issue(1)
     elif way == "transferred":
         repo.transfer_issue(1, "octo/other")
-    repo.issues_enabled = way != "issues off"
     with pytest.raises(Gone):
         tracker.look(9 if way == "never" else 1, [])
+
+
+def test_an_issue_of_a_repository_that_shows_none_is_not_gone(repo, tracker):
+    repo.open_issue(title="One")
+    repo.issues_enabled = False
+    with pytest.raises(ReadOnly, match="Switch them on"):
+        tracker.look(1, [])
 
 
 def test_an_issue_that_answers_from_another_repository_has_moved(hub, repo, tracker):
