@@ -86,7 +86,9 @@ class SimTracker:
         self._request("look")
         self._rough("look", self.weather.read)
         issue = self.repo.kept.get(number)
-        if not isinstance(issue, state.Issue) or not self.repo.issues_enabled:
+        if not self.repo.issues_enabled:
+            raise ReadOnly("issues are switched off: none is shown, and none is gone")
+        if not isinstance(issue, state.Issue):
             raise Gone(f"issue {number} is gone")
         seen = shown.snapshot(self.hub, self.repo.id, issue, recorded)
         self.looked[number] = (self.scheduler.now, seen)
