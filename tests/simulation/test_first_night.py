@@ -16,6 +16,9 @@ from triagebot.simulator.scheduler import Process
 from triagebot.simulator.script import DAY, Weather
 from triagebot.simulator.world import SETTINGS, World
 
+# Coverage slows a history several times, and other tests reach the same lines.
+pytestmark = pytest.mark.no_cover
+
 ISSUES = 600
 OWN_MAKING = "limit of our own making"
 

@@ -11,6 +11,9 @@ from triagebot.simulator import history, script
 from triagebot.simulator.history import Result
 from triagebot.simulator.script import HOUSE, PEOPLE, STEPS, TROUBLE
 
+# Coverage slows a history several times, and other tests reach the same lines.
+pytestmark = pytest.mark.no_cover
+
 HISTORIES = 1_000
 PARTS = 8
 ENOUGH = 600
