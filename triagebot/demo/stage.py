@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +112,15 @@ class Stage:
         self.end(self.start())
 
     def start(self) -> Night:
+        """Start a night; it is on the list of those to be ended before any signal can interrupt us.
+
+        In a thread, since Python runs signal handlers in the main one: an exception out of a handler in
+        the middle of `Popen` would lose a process that is running already.
+        """
+        with ThreadPoolExecutor(1) as starter:
+            return starter.submit(self._spawn).result()
+
+    def _spawn(self) -> Night:
         with self._log(len(self.nights)).open("wb") as log:
             night = subprocess.Popen(  # noqa: S603 - our own program
                 self.bot.command,
