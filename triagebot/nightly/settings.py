@@ -57,7 +57,6 @@ class Settings:
     deadline: float = 5 * 3600.0
     lease: float = 900.0
     input_chars: int = 12_000
-    write_timeout: float = 15.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
