@@ -160,8 +160,10 @@ NOTHING = Verdict(outcome=Outcome.NOTHING_FITS)
     [
         (LABELLED, Mode.APPLY, True, False, [Action.LABELS, Action.COMMENT]),
         (LABELLED, Mode.SUGGEST, True, False, [Action.COMMENT]),
-        (LABELLED, Mode.APPLY, False, True, [Action.LABELS]),
-        (LABELLED, Mode.SUGGEST, False, True, []),
+        (LABELLED, Mode.APPLY, False, False, [Action.LABELS]),
+        (LABELLED, Mode.SUGGEST, False, False, []),
+        (LABELLED, Mode.APPLY, False, True, [Action.LABELS, Action.COMMENT]),
+        (NOTHING, Mode.APPLY, False, True, [Action.COMMENT]),
         (NOTHING, Mode.APPLY, True, False, []),
         (NOTHING, Mode.APPLY, True, True, [Action.COMMENT]),
         (Verdict(outcome=Outcome.REFUSED), Mode.APPLY, True, True, []),

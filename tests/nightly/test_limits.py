@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -224,11 +225,11 @@ class Clock(SystemClock):
         Clock.time += seconds
 
 
-def pacer(pace: Pace, deadline: float = 3600.0) -> Pacer:
+def pacer(pace: Pace, deadline: float = 3600.0, rests: Callable[[bool], None] = lambda _: None) -> Pacer:
     Clock.time = 1_000_000.0
     ledger = opening.throwaway(now=lambda: Clock.time)
     stop = Stop()
-    return Pacer(ledger, ("host", "bot"), pace, Clock(stop), stop, Clock.time + deadline)
+    return Pacer(ledger, ("host", "bot"), pace, Clock(stop), stop, Clock.time + deadline, rests)
 
 
 @pytest.mark.parametrize("pace", [Pace(), Pace(per_second=None)], ids=["1 a second", "400 an hour alone"])
@@ -244,6 +245,24 @@ def test_a_slot_outlives_a_slow_look_also_when_the_hour_is_used_up(pace: Pace) -
     assert used.is_near(10.0)
     used.take()
     assert Clock.time == before + 9.0, "no second slot was reserved"
+    used.ledger.close()
+
+
+def test_only_a_long_wait_is_told_to_those_who_wait_for_a_first_write() -> None:
+    """Triage goes on while an hour is used up or another night's limit has closed the gate; for a second it waits."""
+    told: list[bool] = []
+    used = pacer(Pace(per_hour=4), rests=told.append)
+    for _ in range(2):
+        used.take()
+        used.spend()
+    assert told == [False] * 4, "the spacing of two writes"
+    used.take()
+    used.spend()
+    assert told[4:] == [True, False], "the hour is used up"
+    used.ledger.close_gate(used.account, seconds=60.0)
+    told.clear()
+    used.take()
+    assert told[:2] == [True, False]
     used.ledger.close()
 
 

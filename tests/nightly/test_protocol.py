@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from tests.world import CONFIG, World
+from triagebot.core import key
 from triagebot.sandbox import faults
 from triagebot.sandbox.arming import On
 from triagebot.sandbox.exchange import Call
@@ -296,6 +297,19 @@ def test_with_comments_off_only_labels_are_written(world: World) -> None:
     assert world.repo.issue(number).labels == ["bug"]
     assert world.repo.comments(number) == []
     assert world.stand.count == 1
+
+
+def test_comments_that_were_switched_off_leave_no_comment_for_another_text(world: World) -> None:
+    """One that stands from before is kept true; none is added, also where a person has deleted it meanwhile."""
+    edited, deleted = world.crash("Crash"), world.crash("Crash two")
+    world.night()
+    world.configure(CONFIG + "comment: off\n")
+    for number in (edited, deleted):
+        world.repo.edit_issue(number, body="Error: another text")
+    world.repo.delete_comment(world.own(deleted)[0].id)
+    world.night()
+    assert [key.digest("Crash", "Error: another text") in c.body for c in world.own(edited)] == [True]
+    assert world.own(deleted) == []
 
 
 def test_where_nothing_fits_nothing_is_written_and_nothing_is_asked_again(world: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.simulation.mutants import MUTANTS, Mutate
 from triagebot.simulator import history, script
 from triagebot.simulator.history import Result
-from triagebot.simulator.script import HOUSE, PEOPLE, STEPS, TROUBLE
+from triagebot.simulator.script import HOUSE, MODES, PEOPLE, STEPS, TROUBLE
 
 # Coverage slows a history several times, and other tests reach the same lines.
 pytestmark = pytest.mark.no_cover
@@ -105,6 +105,8 @@ OCCURS: dict[str, tuple[str, ...]] = {
             *("silenced", "silence lifted"),
         )
     ),
+    "how the bot is set up": tuple(f"mode: {mode}" for mode in ("as it comes", *MODES)),
+    "what was given up": tuple(f"buried: {why}" for why in ("422", "failed on 3 days", "3 nights without proof")),
     "claims that were not given": (
         *("unclaimed: answered already", "unclaimed: held by another worker", "unclaimed: no tries left today"),
     ),

@@ -82,15 +82,15 @@ def own_comments(look: Snapshot, recorded: Collection[Recorded] = ()) -> tuple[C
 def plan(verdict: Verdict, *, mode: Mode, comments: bool, standing: bool) -> tuple[Planned, ...]:
     """The outbox rows that a verdict asks for.
 
-    `comments` is whether comments are written at all, `standing` whether a comment of
-    ours may be on the issue already: only then has "nothing fits" something to correct.
+    `comments` is whether new comments are written, `standing` whether one of ours may be on the
+    issue already: that one is kept true, also by "nothing fits", and after comments were switched off.
     """
     if verdict.outcome not in {Outcome.LABELLED, Outcome.NOTHING_FITS}:
         return ()
     rows = []
     if verdict.labels and mode is Mode.APPLY:
         rows.append(Planned(action=Action.LABELS, votes=verdict.labels))
-    if comments and (verdict.labels or standing):
+    if (comments and verdict.labels) or standing:
         rows.append(Planned(action=Action.COMMENT, votes=verdict.labels))
     return tuple(rows)
 

@@ -62,18 +62,18 @@ class Courier:
         """Do the next thing; False when nothing more is to come tonight."""
         if self.stop.asked:
             return False
-        closed = self.pacer.closed_for()
         if self._twins:
-            self._take_slot(closed)
+            self.pacer.take()
             self.healer.heal(self._twins.pop(0))
             return True
         # Read before the ledger is: rows that come later find the bell rung, or the end not yet seen.
         last, asked = self.no_more.is_set(), self.probe.asked
+        closed = self.pacer.closed_for()
         due = self.ledger.next_due(self.night.repo_id, self.night)
         if due is None or (due > 0 and not 0 < closed >= due - _SLACK):
             self.probe.nothing_due(asked)
             return self._wait(due, last=last)
-        self._take_slot(closed)
+        self.pacer.take()
         parcel = self.ledger.claim_parcel(self.night.repo_id, self.night, lease=LEASE)
         if parcel is not None:
             self._deliver(parcel)
@@ -90,12 +90,6 @@ class Courier:
     def abandon(self) -> None:
         """The process ends now: a row whose request is under way becomes `unknown`, the others go back."""
         self.writer.book.put_back("interrupted")
-
-    def _take_slot(self, closed: float) -> None:
-        """Wait where nothing is held yet: for a gate that opens before the deadline, and for a slot."""
-        self.probe.gate(closed=closed > 0)
-        self.pacer.take()
-        self.probe.gate(closed=False)
 
     def _wait(self, due: float | None, *, last: bool) -> bool:
         tonight = due is not None and due <= self.settings.pace.settle + _SLACK

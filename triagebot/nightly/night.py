@@ -121,7 +121,8 @@ class Shift:
         parts, settings, tally = self.parts, self.settings, self.tally
         self.purse = Purse(settings.budget)
         self.probe = Probe(parts.stop, parts.clock)
-        self.pacer = Pacer(parts.ledger, parts.tracker.account, settings.pace, parts.clock, parts.stop, self.deadline)
+        account, rests = parts.tracker.account, self.probe.writing_rests
+        self.pacer = Pacer(parts.ledger, account, settings.pace, parts.clock, parts.stop, self.deadline, rests)
         self.reconciler = Reconciler(parts.ledger, self.place, settings, self.orders, self.night, parts.clock, tally)
         self.healer = Healer(parts.ledger, parts.tracker, self.pacer, tally)
         self.writer = self._writer()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -14,6 +15,9 @@ _KEPT = 30.0
 """Seconds for which a slot may be kept: longer than any look, or an hour whose writes are used up would never
 see another one (each look would outlive its slot, and wait for the next with rows in hand)."""
 
+_LONG = 10.0
+"""Seconds; the spacing of writes and what a look takes stay below it."""
+
 
 class WritingEnds(Fault):
     """No more writes tonight, and why; what is left waits in the outbox for the next night."""
@@ -21,7 +25,10 @@ class WritingEnds(Fault):
 
 @dataclass
 class Pacer:
-    """Waits for the gate and for a slot. A slot that led to no write is kept in hand for the next one."""
+    """Waits for the gate and for a slot. A slot that led to no write is kept in hand for the next one.
+
+    `rests` is told whether a wait is a long one, for those who would wait for its end.
+    """
 
     ledger: Ledger
     account: tuple[str, str]
@@ -29,6 +36,7 @@ class Pacer:
     clock: Clock
     stop: Stop
     deadline: float
+    rests: Callable[[bool], None]
     _slot_at: float | None = None
     _wrote_at: float | None = None
 
@@ -79,6 +87,8 @@ class Pacer:
         if late + seconds > 0:
             until = self.clock.now() + timedelta(seconds=seconds)
             raise WritingEnds(f"deferred: {why} until {until:%Y-%m-%dT%H:%M:%SZ}, past this night's deadline")
+        self.rests(seconds > _LONG)
         self.clock.sleep(seconds)
+        self.rests(False)
         if self.stop.asked:
             raise WritingEnds("the night was stopped")

@@ -16,8 +16,8 @@ class Probe:
     """A turnstile for the workers that opens for good with the first answer to a write.
 
     An installation token may not tell whether it may write; only a write tells. A
-    verdict that leads to no write lets just the next issue through, and so does a gate
-    that is closed: then no write can tell anything for a while.
+    verdict that leads to no write lets just the next issue through, and so does writing
+    that rests, by a closed gate or an hour that is used up: no write can tell anything for a while.
     """
 
     stop: Stop
@@ -26,7 +26,7 @@ class Probe:
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _asked: int = 0
     _nothing_due: int = 0
-    _gate_closed: bool = False
+    _rests: bool = False
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -45,7 +45,7 @@ class Probe:
         """After a verdict with rows to send: tell the courier, and wait until it has nothing left to try."""
         self._asked = asked = self._asked + 1
         ready()
-        while not (self._open.is_set() or self._nothing_due >= asked or self._gate_closed or self.stop.asked):
+        while not (self._open.is_set() or self._nothing_due >= asked or self._rests or self.stop.asked):
             self.clock.wait(self._open, 0.05)
 
     @property
@@ -57,9 +57,9 @@ class Probe:
         """The courier found nothing to send now, having read `asked` before: the next issue may be asked about."""
         self._nothing_due = asked
 
-    def gate(self, *, closed: bool) -> None:
-        """Whether the courier stands before a closed gate, which stops writing and not triage."""
-        self._gate_closed = closed
+    def writing_rests(self, rests: bool) -> None:
+        """Whether the next write is far off, which is no reason for triage to wait."""
+        self._rests = rests
 
     def answered(self) -> None:
         """A write was answered with anything but a permission refusal."""

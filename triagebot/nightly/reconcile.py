@@ -147,7 +147,7 @@ class Reconciler:
             ref.digest,
             issue,
             identity=self.place.identity,
-            has_words=bool(words) or verdict.outcome is Outcome.STANDING,
+            has_words=self.settings.comments and (bool(words) or verdict.outcome is Outcome.STANDING),
             silence=memory.silence,
             recorded=memory.recorded,
         )

@@ -58,7 +58,7 @@ class Visit:
             row.ref.digest,
             self.look,
             identity=self.place.identity,
-            has_words=bool(said),
+            has_words=bool(said) and self.settings.comments,
             silence=self.memory.silence,
             recorded=self.memory.recorded,
             revise=row.revise,

@@ -14,9 +14,9 @@ from triagebot.sandbox.state import Comment, Issue
 from triagebot.simulator import house, judge
 from triagebot.simulator.scheduler import Deadlock, Process
 from triagebot.simulator.script import DAY, HOUSE, Event, Script, Weather
-from triagebot.simulator.world import World
+from triagebot.simulator.world import World, settings_for
 
-_QUIET_NIGHTS = 5
+_QUIET_NIGHTS = 3
 
 
 @dataclass
@@ -31,7 +31,8 @@ class Result:
 def run(script: Script, folder: Path | None = None) -> Result:
     """Play the script. Its own randomness (who goes first, which request fails) comes from its seed as well."""
     with tempfile.TemporaryDirectory(prefix="triagebot-sim-", dir=folder or memory()) as place:
-        world = World(script.seed, Path(place), script.weather, script.windows)
+        settings = settings_for(script.mode)
+        world = World(script.seed, Path(place), script.weather, script.windows, settings=settings)
         try:
             History(script, world).play()
         except Deadlock as deadlock:
@@ -54,6 +55,7 @@ class History:
     world: World
 
     def play(self) -> None:
+        self.world.counts[f"mode: {self.script.mode or 'as it comes'}"] += 1
         for title in self.script.titles:
             self.world.repo.open_issue(title=title)
         self.world.model.poison = self.script.poison
@@ -169,21 +171,29 @@ class History:
     # --- rest
 
     def _come_to_rest(self) -> None:
-        """Nights without trouble, a day apart, until nothing more is to be written."""
+        """Nights without trouble, a day apart, first without and then with a person's `retry` of what was buried."""
         world = self.world
         world.weather, world.model.trouble, world.model.poison = Weather(), 0.0, 0
         world.hub.listing_lag = 0.0
         house.restore(world)
         written = 0
+        self._quiet_nights()
+        judge.buried(world, self.script)
+        for _ in range(2):  # a labels row that is given back may give a comment back in turn
+            world.ledger("main").retry()
+            written = self._quiet_nights()
+        if written:
+            world.violate(f"after {3 * _QUIET_NIGHTS} quiet nights the bot still writes ({written} writes)")
+
+    def _quiet_nights(self) -> int:
+        """Returns the number of writes of the last one."""
+        world, before = self.world, 0
         for _ in range(_QUIET_NIGHTS):
             world.scheduler.now += DAY
-            world.ledger("main").retry()
             before = judge.writes(world.counts)
             world.night(Process("quiet"), Orders())
             world.scheduler.run()
-            written = judge.writes(world.counts) - before
-        if written:
-            world.violate(f"after {_QUIET_NIGHTS} quiet nights the bot still writes ({written} writes)")
+        return judge.writes(world.counts) - before
 
 
 def _ours(issue: Issue) -> list[Comment]:

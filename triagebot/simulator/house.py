@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from triagebot.sandbox.hub import BOT
 from triagebot.simulator.parts import LABELS
@@ -11,13 +12,16 @@ from triagebot.simulator.world import World
 
 
 def change(world: World, what: str, label: str) -> None:
-    """Make the change, and take it back after a while; a repository keeps its new name."""
+    """Make the change, and take it back after a while, but for a new name and new settings of the bot."""
     doers: dict[str, Callable[[], object]] = {
         "archive": lambda: setattr(world.repo, "archived", True),
         "switch issues off": lambda: setattr(world.repo, "issues_enabled", False),
         "take our permission": lambda: world.repo.permissions.update({BOT: "READ"}),
         "rename the repository": lambda: world.repo.rename(f"octo/sim-{world.scheduler.now:.0f}"),
         "drop a label": lambda: _without(world, label, world.repo.remove_label),
+        "switch comments on or off": lambda: setattr(
+            world, "settings", replace(world.settings, comments=not world.settings.comments)
+        ),
         "rename a label": lambda: _without(world, label, lambda name: world.repo.rename_label(name, f"{name} once")),
     }
     doers[what]()
@@ -25,7 +29,7 @@ def change(world: World, what: str, label: str) -> None:
 
 
 def restore(world: World) -> None:
-    """As it was at the beginning, but for its name and what a renamed label left behind."""
+    """As it was at the beginning, but for its name, the bot's settings and what a renamed label left behind."""
     world.repo.archived, world.repo.issues_enabled = False, True
     world.repo.permissions.pop(BOT, None)
     for name in LABELS:

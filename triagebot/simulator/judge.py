@@ -7,6 +7,7 @@ from collections import Counter
 from triagebot.core import key
 from triagebot.core.marker import Marker
 from triagebot.core.marker import read as read_marker
+from triagebot.core.policy import Mode
 from triagebot.core.rows import Memory, RowStatus
 from triagebot.core.verdict import Outcome
 from triagebot.sandbox.hub import BOT
@@ -23,6 +24,26 @@ def at_rest(world: World, script: Script) -> None:
             _judge_issue(world, issue)
         _judge_ledger(world, issue)
     _judge_calls(world, script)
+
+
+def buried(world: World, script: Script) -> None:
+    """What is dead after days of fair weather must have had its reason: a write, a model or a process that failed.
+
+    An issue that was archived, switched off or out of reach for a while is not given up for that.
+    """
+    harsh = {
+        "3 nights without proof": script.weather.write or script.accidents,
+        "422": script.weather.write,
+        "failed on 3 days": script.poison or script.weather.model or script.accidents,
+    }
+    for issue in world.repo.issues():
+        memory = world.ledger("main").recall(world.repo.id, issue.number, key.digest(issue.title, issue.body))
+        rows = [row.reason or "" for row in memory.rows if row.status is RowStatus.DEAD]
+        for reason in filter(None, [*rows, memory.dead]):
+            kind = next((known for known in harsh if reason.startswith(known)), None)
+            world.counts[f"buried: {kind or reason}"] += 1
+            if kind is None or not harsh[kind]:
+                world.violate(f"issue {issue.number} is given up for no reason of this history: {reason}")
 
 
 def tell(world: World) -> None:
@@ -45,11 +66,18 @@ def _judge_issue(world: World, issue: Issue) -> None:
     memory = world.ledger("main").recall(world.repo.id, issue.number, key.digest(issue.title, issue.body))
     if len(own) > 1:
         world.violate(f"{where} carries {len(own)} comments of ours")
-    if memory.verdict is None:
+    if issue.labels and world.settings.labels.mode is Mode.SUGGEST:
+        world.violate(f"{where} carries the labels {issue.labels}, which were only to be suggested")
+    if memory.verdict is None and not _is_not_to_be_asked(world, memory):
         world.violate(f"{where} has no recorded outcome")
     for comment in own:
         _judge_comment(world, where, issue, comment)
     _judge_what_fits(world, where, issue, memory, has_comment=bool(own))
+
+
+def _is_not_to_be_asked(world: World, memory: Memory) -> bool:
+    """Where a person deleted the comment and labels are only suggested, an answer could be put nowhere: skipped."""
+    return memory.silence.silent and world.settings.labels.mode is Mode.SUGGEST
 
 
 def _judge_comment(world: World, where: str, issue: Issue, comment: Comment) -> None:
@@ -68,11 +96,12 @@ def _judge_what_fits(world: World, where: str, issue: Issue, memory: Memory, *, 
     taken_off = {event.label for event in issue.events if event.kind == "unlabeled"}
     # A lost ledger knows that our comment stands, not what it says: its labels are not mended.
     known = memory.verdict is not None and memory.verdict.outcome is not Outcome.STANDING
-    if known and set(fits) - set(issue.labels) - taken_off:
+    applies = world.settings.labels.mode is Mode.APPLY
+    if applies and known and set(fits) - set(issue.labels) - taken_off:
         world.violate(f"{where} lacks the label {fits}")
     deleted = any(e.kind == "comment_deleted" and e.actor.login != BOT for e in issue.events)
     said = [name for name in fits if name in issue.labels or name not in taken_off]
-    if said and not has_comment and not deleted:
+    if said and not has_comment and not deleted and world.settings.comments:
         world.violate(f"{where} has no comment although {fits} fits")
 
 
@@ -86,13 +115,13 @@ def _judge_ledger(world: World, issue: Issue) -> None:
 def _judge_calls(world: World, script: Script) -> None:
     if script.windows - {"seen late"}:
         return
-    kills = sum(bool(e.kill_at or e.kill_on) for e in script.events)
+    killed = world.scheduler.killed
     agains = sum(e.again for e in script.events)
     bad = sum(number for what, number in world.counts.items() if what in {"model garbage", "model truncated"})
     # A night that is stopped, or whose ledger fails it, gives tries back and loses the answers that it waited for.
     lost = sum(number for what, number in world.counts.items() if what.startswith(("night stopped", "ledger failed")))
     for title, calls in world.model.asked.items():
-        if calls > (bound := 1 + kills + agains + lost + 2 * bad):
+        if calls > (bound := 1 + killed + agains + lost + 2 * bad):
             world.violate(f"{title!r} was answered {calls} times, more than {bound}")
     tries = 3 * (1 + max((int(e.at // DAY) for e in script.events), default=0))
     for title, asked in world.model.questions.items():

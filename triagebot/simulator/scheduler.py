@@ -71,6 +71,7 @@ class Scheduler:
     now: float = 0.0
     hook: Callable[[Process, str], None] | None = None
     tasks: list[Task] = field(default_factory=list)
+    killed: int = 0
     _current: Task | None = None
     _main: greenlet = field(default_factory=greenlet.getcurrent)
 
@@ -97,6 +98,7 @@ class Scheduler:
         if self.hook is not None:
             self.hook(process, name)
         if process.dies_at(name):
+            self.killed += not process.dead
             process.dead = True
         if process.stalls_at(name):
             process.stalled = True
@@ -105,6 +107,7 @@ class Scheduler:
 
     def kill(self) -> None:
         """The current process dies here, by what it does."""
+        self.killed += 1
         self._task().process.dead = True
         self._alive()
 

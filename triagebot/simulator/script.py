@@ -32,7 +32,9 @@ HOUSE = (
     "rename the repository",
     "drop a label",
     "rename a label",
+    "switch comments on or off",
 )
+MODES = ("suggest", "comments off")
 POSTING = "github.send.PostComment"
 STEPS = (
     POSTING,
@@ -89,13 +91,15 @@ class Weather:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Script:
-    """One history: `titles` are the issues at its start, `poison` the one whose question kills who asks it."""
+    """One history: `titles` are the issues at its start, `poison` the one whose question kills who asks it,
+    `mode` how the bot is set up: as it comes, or one of MODES."""
 
     seed: int
     titles: tuple[str, ...]
     events: tuple[Event, ...]
     weather: Weather
     poison: int = 0
+    mode: str = ""
 
     @property
     def windows(self) -> frozenset[str]:
@@ -109,11 +113,16 @@ class Script:
             found.add("seen late")
         return frozenset(found)
 
+    @property
+    def accidents(self) -> int:
+        """How many nights are to be killed or to stall."""
+        return sum(bool(e.kill_at or e.kill_on or e.stall_for) for e in self.events)
+
     def without(self, place: int) -> Script:
         return replace(self, events=self.events[:place] + self.events[place + 1 :])
 
     def __str__(self) -> str:
-        head = [f"seed {self.seed}: {', '.join(self.titles)}; {self.weather}"]
+        head = [f"seed {self.seed}: {', '.join(self.titles)}; {self.mode or 'as it comes'}; {self.weather}"]
         return "\n".join(head + [f"  {event}" for event in self.events])
 
 
@@ -144,6 +153,7 @@ def draw(seed: int) -> Script:
         events=tuple(sorted(events, key=lambda event: event.at)),
         weather=weather,
         poison=int(poison),
+        mode=dice.choice(("", "", "", "", "", "", "", *MODES)),
     )
 
 

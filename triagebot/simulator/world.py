@@ -8,13 +8,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from triagebot.core.actions import Receipt, Write
 from triagebot.core.faults import Fault
 from triagebot.core.issue import Snapshot
+from triagebot.core.policy import LabelPolicy, Mode
 from triagebot.core.selection import Select
 from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
@@ -48,6 +49,17 @@ SETTINGS = Settings(
     deadline=2 * 3600.0,
     lease=400.0,
 )
+
+
+def settings_for(mode: str) -> Settings:
+    """How the bot is set up in a history of that mode."""
+    match mode:
+        case "suggest":
+            return replace(SETTINGS, labels=LabelPolicy(mode=Mode.SUGGEST))
+        case "comments off":
+            return replace(SETTINGS, comments=False)
+        case _:
+            return SETTINGS
 
 
 @dataclass
