@@ -38,6 +38,13 @@ def _duration(value: object) -> float:
     return durations.parse(value)
 
 
+def _unless_auto(value: object) -> object:
+    """`auto` leaves it to the program's own measure. A key without a value is refused, as with `off`."""
+    if value is None:
+        raise ValueError("empty")
+    return None if value == "auto" else value
+
+
 def _use(value: object) -> object:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
@@ -129,9 +136,18 @@ class Price(_Section):
 
 
 class Model(_Section):
-    """How the model is asked. `name` `None` leaves it to TRIAGEBOT_MODEL; durations are seconds."""
+    """How the model is asked. `name` `None` leaves it to TRIAGEBOT_MODEL; durations are seconds.
+
+    `first` lets the local classifier answer what it is sure of; `sure` `None` is its own measure of that.
+    """
 
     name: Annotated[Word | None, Field(description="the model's name in quotes, or null")] = None
+    first: Annotated[Literal["local"] | None, Field(description="local, or null")] = None
+    sure: Annotated[
+        float | None,
+        Field(gt=0, le=1, description="auto, or a number above 0, at most 1"),
+        BeforeValidator(_unless_auto),
+    ] = None
     temperature: Annotated[float, Field(ge=0, le=2, description="a number from 0 to 2")] = 0.0
     timeout: SomeSeconds = 60.0
     deadline: SomeSeconds = 180.0

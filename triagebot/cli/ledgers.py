@@ -55,7 +55,8 @@ def _status_lines(known: Status, age: float | None) -> Iterator[str]:
     yield f"writes waiting: {known.waiting}, to be looked after: {known.unknown}"
     yield f"issues failed: {known.failed}, dead (until `triagebot retry`): {known.dead}"
     usage = known.usage
-    yield f"model: {usage.requests} requests, {usage.tokens_in or 0} tokens in, {usage.tokens_out or 0} out"
+    saved = f", {known.saved} answers without a call" if known.saved else ""
+    yield f"model: {usage.requests} requests, {usage.tokens_in or 0} tokens in, {usage.tokens_out or 0} out{saved}"
     yield "nights, newest first:"
     yield from (_night_line(night) for night in known.nights)
     yield "done per day, newest first:"

@@ -110,7 +110,15 @@ def _cost(summary: Summary) -> str:
     tokens = (
         "tokens unknown" if usage.tokens_in is None else f"{usage.tokens_in} tokens in, {usage.tokens_out or 0} out"
     )
-    return _joined([f"{usage.requests} requests", tokens if usage.requests else "", f"{usd:.4f} USD" if usd else ""])
+    saved = summary.tally.counts["calls_saved"]
+    return _joined(
+        [
+            f"{usage.requests} requests",
+            tokens if usage.requests else "",
+            f"{usd:.4f} USD" if usd else "",
+            f"{saved} issues answered on this machine, without a call" if saved else "",
+        ]
+    )
 
 
 def _number(summary: Summary, ended: Ended) -> int:

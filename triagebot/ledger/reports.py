@@ -47,8 +47,8 @@ class Status:
     """Where the work stands.
 
     `nights` and `days` are newest first. `issues` counts issues by the status of their newest run,
-    `writes` outbox rows by status. `usage` is the cost of everything recorded, `last_good` the end of
-    the last night that ended `done`.
+    `writes` outbox rows by status. `usage` is the cost of everything recorded, `saved` the number of
+    answers that cost no call, `last_good` the end of the last night that ended `done`.
     """
 
     nights: tuple[NightReport, ...] = ()
@@ -56,6 +56,7 @@ class Status:
     issues: Mapping[str, int]
     writes: Mapping[str, int]
     usage: Usage = Usage()
+    saved: int = 0
     last_good: datetime | None = None
 
     @property
@@ -98,13 +99,15 @@ def status(tx: Transaction, repo: str | None, *, limit: int) -> Status:
     repo_id = 0 if repo is None else _named(tx, repo)
     if repo_id is None:
         return Status(issues={}, writes={})
+    used = tx.one("usage", repo_id=repo_id)
     good = tx.one("last_good_night", repo_id=repo_id, good=GOOD)
     return Status(
         nights=tuple(_night(row) for row in tx.all("nights", repo_id=repo_id, nights=limit)),
         days=tuple(_day(row) for row in tx.all("days", repo_id=repo_id, days=limit)),
         issues={row["status"]: row["issues"] for row in tx.all("issues_by_status", repo_id=repo_id)},
         writes={row["status"]: row["writes"] for row in tx.all("writes_by_status", repo_id=repo_id)},
-        usage=_usage(tx.one("usage", repo_id=repo_id)),
+        usage=_usage(used),
+        saved=used["saved"],
         last_good=_time(good["finished_at"]),
     )
 

@@ -96,7 +96,10 @@ class Triage:
             verdict, mode=self.settings.labels.mode, comments=self.settings.comments, standing=item.standing
         )
         self.ledger.finish(claim, verdict, planned, usage)
-        self._reached()
+        if usage.requests:
+            self._reached()
+        else:
+            self.tally.count("calls_saved")
         self.tally.drop(verdict.dropped)
         reason = "" if verdict.outcome in _ENDS else verdict.outcome.value
         self._enter(item, _ENDS.get(verdict.outcome, Ended.UNANSWERABLE), reason, verdict, usage)

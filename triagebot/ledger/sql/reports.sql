@@ -52,7 +52,9 @@ SELECT status, count(*) AS writes FROM outbox
  GROUP BY status;
 
 -- name: usage
-SELECT coalesce(sum(requests), 0) AS requests, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out
+-- An answer without a request came from the classifier on this machine; `standing` was no answer at all.
+SELECT coalesce(sum(requests), 0) AS requests, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out,
+       coalesce(sum(CASE WHEN status = 'done' AND requests = 0 AND outcome <> 'standing' THEN 1 ELSE 0 END), 0) AS saved
   FROM runs
  WHERE (:repo_id = 0 OR repo_id = :repo_id);
 
