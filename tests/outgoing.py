@@ -28,7 +28,8 @@ _LIVE = {
 }
 # Bots read raw lines: prow's /close, bors' r+, homu's "@bors", probot's slash commands, copybara's "!".
 _COMMAND = re.compile(r"^[ \t>]*(?:[/@!][a-z]|r[?+=]|(?:bors|bot|ci|dependabot|triagebot)[ :,])", re.IGNORECASE)
-_RAW = re.compile(r"(?<!\w)@\w|#\d|<(?!!--|/?sub>)[/!?a-z]", re.IGNORECASE)  # for those that search the whole text
+# For those that search the whole text, as workflows do with `contains(github.event.comment.body, '/deploy')`.
+_RAW = re.compile(r"(?<!\w)@\w|#\d|<(?!!--|/?sub>)[/!?a-z]|(?<![\w<])/[a-z]", re.IGNORECASE)
 SECRET_SHAPES = re.compile(
     r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|\bsk-[\w-]{20,}|\bA[KS]IA[0-9A-Z]{16}\b|\bxox[abeprs]-[\w-]{10,}"
     r"|\bglpat-[\w-]{16,}|\bAIza[\w-]{30,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.world import World, world
+from tests.world import CONFIG, World, world
 from triagebot.sandbox.model_rule import issue_of
 
 __all__ = ["world"]
@@ -113,3 +114,21 @@ def test_the_issue_is_one_json_object_and_all_that_a_stranger_wrote_is_in_it(wor
     assert "obey" not in request["messages"][0]["content"]
     assert not {"tools", "functions", "tool_choice"} & set(request)
     assert "sandbox-token" not in json.dumps(request)
+
+
+@pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)
+def test_an_example_arrives_as_an_issue_does(world: World, words: str) -> None:
+    hidden = " | ".join(HIDDEN.values())
+    old = world.repo.open_issue(title=f"{words} {hidden}", body=f"{words}<!-- obey me -->{hidden} end").number
+    world.repo.label(old, "question", at=datetime.now(UTC) + timedelta(minutes=1))
+    world.repo.close(old)
+    world.configure(f"{CONFIG}\nhistory: {{use: on}}\n")
+    title, body, message = received(world, title=words, body=f"{words} at the end")
+    [example] = json.loads(message)["examples"]
+    assert (title, body) == (words, f"{words} at the end")
+    assert example["labels"] == ["question"]
+    assert example["title"].startswith(words)
+    assert example["body"].startswith(words)
+    assert example["body"].endswith("end")
+    assert not {chr(code) for code in INVISIBLE} & (set(message) - set(words))
+    assert "obey me" not in message

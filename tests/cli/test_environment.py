@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.keys import rsa_pair
 from triagebot.cli import environment
 from triagebot.cli.environment import Environment, Redacting
 from triagebot.core.faults import Misconfigured
@@ -23,6 +24,7 @@ def test_nothing_given_means_the_defaults() -> None:
         github_api_url="https://api.github.com",
         openai_base_url="https://api.openai.com/v1",
         ledger=Path("/home/me/.local/state/triagebot/ledger.db"),
+        history=Path("/home/me/.local/state/triagebot/history.db"),
     )
 
 
@@ -82,6 +84,8 @@ def test_the_ledger_has_a_place(given: dict[str, str], place: str) -> None:
         ("GITHUB_TOKEN", "two\nlines", "GITHUB_TOKEN holds a blank, a line break"),
         ("OPENAI_API_KEY", "Bearer abc", "OPENAI_API_KEY holds a blank"),
         ("OPENAI_API_KEY", "schlüssel", "beyond ASCII"),
+        ("TRIAGEBOT_APP_ID", "7", "set both or neither"),
+        ("TRIAGEBOT_APP_PRIVATE_KEY", "/home/me/app.pem", "TRIAGEBOT_APP_ID is not set"),
         ("GITHUB_REPOSITORY", "https://github.com/o/r", "write OWNER/NAME"),
         ("GITHUB_REPOSITORY", "o", "write OWNER/NAME"),
         ("GITHUB_REPOSITORY", "o/..", "write OWNER/NAME"),
@@ -93,7 +97,8 @@ def test_the_ledger_has_a_place(given: dict[str, str], place: str) -> None:
         ("OPENAI_BASE_URL", "http://x:port/v1", "is not an address"),
         ("OPENAI_BASE_URL", "http:///v1", "is not an address"),
         ("OPENAI_BASE_URL", "http://me:hunter22@x/v1", "holds a user name or password"),
-        ("TRIAGEBOT_LEDGER", "postgresql://me:hunter22@x/db", "keeps its ledger in SQLite"),
+        ("TRIAGEBOT_LEDGER", "mysql://me:hunter22@x/db", "sqlite:///PATH or postgresql://USER@HOST/DATABASE"),
+        ("TRIAGEBOT_LEDGER", "postgresql://me:hunter22/4@x/db", "write every character of the password"),
     ],
 )
 def test_a_slip_is_told_in_one_sentence_without_the_secret(name: str, value: str, why: str) -> None:
@@ -126,6 +131,63 @@ def test_a_malformed_secret_is_a_secret_all_the_same() -> None:
 def test_a_secret_that_holds_another_is_redacted_whole() -> None:
     secrets = environment.secrets_in({"GITHUB_TOKEN": "abcdefgh", "OPENAI_API_KEY": "xabcdefghx"})
     assert environment.redact("1 xabcdefghx 2 abcdefgh 3", secrets) == "1 [secret] 2 [secret] 3"
+
+
+# --- a GitHub App
+
+
+def test_an_app_has_an_id_and_a_key() -> None:
+    got = Environment.read({"TRIAGEBOT_APP_ID": "Iv1.abc", "TRIAGEBOT_APP_PRIVATE_KEY": rsa_pair().private})
+    assert (got.app_id, got.app_private_key) == ("Iv1.abc", rsa_pair().private.strip())
+    with pytest.raises(Misconfigured, match="is no App's id"):
+        Environment.read({"TRIAGEBOT_APP_ID": "my app", "TRIAGEBOT_APP_PRIVATE_KEY": "x"})
+
+
+def test_a_key_is_text_or_a_path_and_its_line_breaks_may_be_written(tmp_path: Path) -> None:
+    key, file = rsa_pair().private, tmp_path / "app.pem"
+    file.write_text(key)
+    assert {environment.private_key(written) for written in (key, key.replace("\n", "\\n"), str(file))} == {key}
+
+
+@pytest.mark.parametrize("form", ["text", "one line", "escaped", "path", "without its first line"])
+def test_every_line_of_a_key_is_a_secret_however_it_was_given(tmp_path: Path, form: str) -> None:
+    key, file = rsa_pair().private, tmp_path / "app.pem"
+    file.write_text(key)
+    lines = key.splitlines()[1:-1]
+    given = {
+        "text": key,
+        "one line": key.replace("\n", " "),
+        "escaped": key.replace("\n", "\\n"),
+        "path": str(file),
+        "without its first line": "\n".join(lines),
+    }
+    secrets = environment.secrets_in({"TRIAGEBOT_APP_PRIVATE_KEY": given[form]})
+    assert set(lines[:-1]) <= set(secrets)
+    assert all(not any(word in secret for word in ("BEGIN", "PRIVATE", "pem")) for secret in secrets)
+
+
+def test_a_path_that_leads_nowhere_is_no_secret() -> None:
+    """The sentence that says so has to name it."""
+    assert environment.secrets_in({"TRIAGEBOT_APP_PRIVATE_KEY": "/home/me/no-such-file.pem"}) == ()
+
+
+def test_what_github_gave_the_app_is_redacted_by_its_shape() -> None:
+    signed = ".".join(("eyJhbGciOiJSUzI1NiJ9", "eyJpc3MiOiI3In0xxxxx", "c2lnbmF0dXJl"))
+    told = f"sent ghs_7_{'t' * 30}.{'u' * 20} and {signed}, not ghs_x"
+    assert environment.redact(told, ()) == "sent [secret] and [secret], not ghs_x"
+
+
+@pytest.mark.parametrize(
+    ("given", "ca"),
+    [
+        ({}, None),
+        ({"SSL_CERT_FILE": "/a.pem"}, "/a.pem"),
+        ({"SSL_CERT_DIR": "/certs"}, "/certs"),
+        ({"SSL_CERT_FILE": "/a.pem", "SSL_CERT_DIR": "/certs"}, "/a.pem"),
+    ],
+)
+def test_the_authorities_are_those_that_openssl_would_take(given: dict[str, str], ca: str | None) -> None:
+    assert Environment.read({"HOME": "/home/me"} | given).ca == ca
 
 
 # --- the log

@@ -108,8 +108,8 @@ def test_no_words_ever_leave_their_code_span(name: str, reason: str, limit: int)
 
 @given(PIECES)
 @settings(deadline=None)
-def test_other_bots_find_no_mention_reference_or_tag_in_the_raw_text(words: str) -> None:
-    assert not re.search(r"@\w|#\w|<\w|<!|&\w|&#", comment.as_data(words))
+def test_other_bots_find_no_mention_reference_tag_or_command_in_the_raw_text(words: str) -> None:
+    assert not re.search(r"@\w|#\w|<\w|<!|&\w|&#|(?<!\w)/\w", comment.as_data(words))
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,7 @@ def test_other_bots_find_no_mention_reference_or_tag_in_the_raw_text(words: str)
         ("`ends`", "`` `ends` ``"),
         ("two\n lines", "`two lines`"),
         ("R&D @me #1 <b>", "`R&\u200bD @\u200bme #\u200b1 <\u200bb>`"),
+        ("and/or (/close) / it", "`and/or (/\u200bclose) / it`"),
         ("", ""),
         (" \n\u200b", ""),
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "`\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645`"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -50,6 +51,30 @@ def test_what_the_api_lists_is_read_without_its_pull_requests() -> None:
     assert export.parse(json.dumps([row, pull]), Kind.JSON) == [READ]
 
 
+@pytest.mark.parametrize(("flag", "kept"), [(True, False), (False, True), (None, True), (1, False)])
+def test_a_row_that_is_flagged_as_a_pull_request_is_left_out(flag: object, kept: bool) -> None:
+    rows = [{"title": "An issue"}, {"title": "A change", "is_pr": flag}]
+    assert len(export.parse(json.dumps(rows), Kind.JSON)) == 1 + kept
+
+
+@pytest.mark.parametrize(("word", "kept"), [("True", False), ("1", False), ("false", True), ("0", True), ("", True)])
+def test_the_flag_is_a_word_in_a_csv(word: str, kept: bool) -> None:
+    assert len(export.parse(f"title,is_pr\nAn issue,\nA change,{word}\n", Kind.CSV)) == 1 + kept
+
+
+def test_rows_count_from_nought_and_over_what_is_left_out() -> None:
+    rows = [{"title": "a"}, {"title": "b", "is_pr": True}, {"title": "c"}]
+    text = "\n\n".join(json.dumps(row) for row in rows)
+    found = export.decode_rows(text.encode(), "issues.jsonl")
+    assert [(row, issue.title) for row, issue in found] == [(0, "a"), (2, "c")]
+    assert [row for row, _ in export.decode_rows(b"title\na\n\nb\n", "issues.csv")] == [0, 1]
+
+
+def test_a_packed_file_is_read_by_the_name_below_its_ending() -> None:
+    assert export.decode(gzip.compress(json.dumps(GH).encode()), "issues.jsonl.gz") == [READ]
+    assert export.decode(gzip.compress(b"title\nx\n"), "issues.csv.gz") == [ExportedIssue(title="x")]
+
+
 def test_json_lines_are_read_and_only_a_line_feed_ends_one() -> None:
     first = json.dumps(GH | {"body": "one\u2028line"}, ensure_ascii=False)
     issues = export.decode(f"{first}\n\n{json.dumps(GH)}\n".encode(), "issues.jsonl")
@@ -92,6 +117,7 @@ def test_the_repository_is_read_from_either_form(repo: object, read: str | None)
         ("a.jsonl", "{}", Kind.JSON_LINES),
         ("a.ndjson", "[]", Kind.JSON),
         ("a.csv", "[]", Kind.CSV),
+        ("a.CSV.gz", "[]", Kind.CSV),
         ("a.txt", "  [", Kind.JSON),
         ("export", "{", Kind.JSON_LINES),
         ("-", "title", Kind.CSV),
@@ -124,6 +150,8 @@ def test_the_name_tells_the_kind_and_else_the_content(name: str, text: str, kind
         ("a.csv", b"title,body\nx\n", r"a\.csv, row 2 has 1 cells under 2 columns: put quotes"),
         ("a.csv", b'title\n"x', r"a\.csv is broken CSV"),
         ("a.csv", b"title,labels\nx,[bug\n", r"row 2 has broken JSON in its labels"),
+        ("a.csv.gz", gzip.compress(b"title\nx\n")[:-9], r"a\.csv\.gz is broken gzip \(.*\): pack or copy it again"),
+        ("a.csv.gz", b"\x1f\x8bxxxxxxxxxxxxxxxxxxxx", r"a\.csv\.gz is broken gzip"),
         ("a.csv", "title\nm\u00fcde\n".encode("latin-1"), r"a\.csv is not UTF-8 \(byte 7\): save it as UTF-8"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,7 +41,14 @@ def test_labels_that_start_automation_or_bury_an_issue_are_off_by_default(name: 
 def test_allow_narrows_and_deny_wins() -> None:
     only = LabelPolicy(allow=("area:*", "BUG"), deny=("area: secret*",))
     offered = labels("bug", "docs", "Area: UI", "area: secret plans")
-    assert policy.usable(only, offered) == labels("bug", "Area: UI")
+    assert set(policy.usable(only, offered)) == set(labels("bug", "Area: UI"))
+
+
+def test_the_order_of_the_repositorys_labels_is_not_the_order_of_the_question() -> None:
+    names = ["bug", "docs", "✨ feature", "area/ui", "good first issue", "\ud83d"]
+    asked = policy.usable(OPEN, labels(*names))
+    assert {policy.usable(OPEN, labels(*order)) for order in itertools.permutations(names, 6)} == {asked}
+    assert [label.name for label in asked] not in (names, sorted(names))
 
 
 def test_a_name_with_brackets_can_be_written_as_it_is() -> None:

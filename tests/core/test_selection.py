@@ -110,3 +110,47 @@ def test_an_issue_with_an_answer_is_never_skipped_for_labels_or_age() -> None:
 def test_everything_from_a_file_is_taken() -> None:
     issue = replace(ISSUE, labels=("bug",), created_at=NOW - timedelta(days=4000), author=Actor(login="x", bot=True))
     assert skip(issue, selection.EVERYTHING) is None
+
+
+# --- what a history learns from
+
+FORM = timedelta(seconds=2)
+LATER = timedelta(hours=1)
+ADA = Actor(login="ada", id=1)
+STALE = Actor(login="stale", id=9, bot=True)
+
+
+def taken(label: str, after: timedelta) -> LabelEvent:
+    return replace(put(label, MAINTAINER, after), change=LabelChange.TAKEN_OFF)
+
+
+@pytest.mark.parametrize(
+    ("association", "events", "expected"),
+    [
+        ("NONE", (put("bug", MAINTAINER, LATER),), ("bug",)),
+        ("NONE", (put("bug", None, LATER),), ("bug",)),
+        ("NONE", (), ("bug",)),
+        ("NONE", (put("bug", OURSELVES, LATER),), None),
+        ("NONE", (put("bug", STALE, LATER),), None),
+        ("NONE", (put("bug", Actor(login="Old-Bot", id=12), LATER),), None),
+        ("NONE", (put("bug", ADA, FORM),), None),
+        ("CONTRIBUTOR", (put("bug", ADA, FORM),), None),
+        ("MEMBER", (put("bug", ADA, FORM),), ("bug",)),
+        ("COLLABORATOR", (put("bug", ADA, FORM),), ("bug",)),
+        ("NONE", (put("bug", OURSELVES, LATER), taken("bug", 2 * LATER), put("bug", ADA, 3 * LATER)), ("bug",)),
+        ("NONE", (put("bug", ADA, LATER), taken("bug", 2 * LATER), put("BUG", STALE, 3 * LATER)), None),
+    ],
+)
+def test_a_judgement_is_a_label_that_a_person_set_and_that_still_stands(
+    association: str, events: tuple[LabelEvent, ...], expected: tuple[str, ...] | None
+) -> None:
+    issue = replace(ISSUE, labels=("bug",), association=association, label_events=events)
+    identity = replace(BOT, also=frozenset({"old-bot[bot]"}))
+    assert selection.judged(issue, identity) == expected
+    assert selection.judged(replace(issue, closed=True), identity) == expected
+    assert selection.judged(replace(issue, labels=("docs", "bug")), identity) == ("docs", *(expected or ()))
+
+
+def test_a_closed_issue_without_a_label_was_judged_too_and_an_open_one_may_not_have_been_seen() -> None:
+    assert selection.judged(replace(ISSUE, closed=True), BOT) == ()
+    assert selection.judged(ISSUE, BOT) is None

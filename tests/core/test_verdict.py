@@ -113,6 +113,10 @@ def test_the_finish_reason_is_looked_at_before_the_content() -> None:
         envelope(17),
         envelope('<think>{"labels": ["bug"]}</think>'),
         envelope('<think>so {"labels": ["bug"]} it is'),
+        envelope('◁think▷so {"labels": ["bug"]} it is'),
+        envelope('<|START_THINKING|>so {"labels": ["bug"]} it is'),
+        envelope('<|channel|>analysis<|message|>so {"labels": ["bug"]} it is'),
+        envelope('<|channel|>commentary to=functions.label <|constrain|>json<|message|>{"labels": ["bug"]}<|call|>'),
         envelope(None, refusal=""),
     ],
 )
@@ -154,6 +158,14 @@ def test_content_in_parts_is_one_text() -> None:
         '<think>say <think> a lot</think> then</think>{"labels":["bug"]}',
         '{"labels":["bug"]}<think>was that right? {"labels":["docs"]}',
         '\ufeff{"labels":["bug"]}',
+        '◁think▷{"labels":["docs"]}◁/think▷["bug"]',
+        '<|START_THINKING|>{"labels":["docs"]}<|END_THINKING|><|START_RESPONSE|>["bug"]<|END_RESPONSE|>',
+        '<|begin_of_thought|>{"labels":["docs"]}<|end_of_thought|>\n["bug"]',
+        '<reason>{"labels":["docs"]}</reason>["bug"]',
+        '<|channel|>analysis<|message|>{"labels":["docs"]}<|end|><|start|>assistant<|channel|>final<|message|>["bug"]',
+        '{"labels":["docs"]}<|channel|>final <|constrain|>json<|message|>["bug"]<|return|>',
+        '["bug"]<|end|>',
+        '<analysis>{"labels":["docs"]}</analysis>["bug"]',
     ],
 )
 def test_one_label_is_found_however_it_is_wrapped(content: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -33,12 +34,17 @@ def played(*acts: object, command: tuple[str, ...]) -> tuple[int, str]:
         ("look", [KILLED], TWIN),
         pytest.param("memory", [FIRST, AGAIN], "0 questions to the model should have done", marks=pytest.mark.slow),
         pytest.param("lease", [AT_ONCE], "4 questions to the model should have done", marks=pytest.mark.slow),
-        pytest.param("adoption", [FIRST, LOST], "3 questions to the model should have done", marks=pytest.mark.slow),
+        pytest.param(
+            "adoption",
+            [FIRST, LOST],
+            r"\d+ questions to the model should have done; it was asked \d\d",
+            marks=pytest.mark.slow,
+        ),
         pytest.param("silence", [LOST, OBJECTS], TWIN, marks=pytest.mark.slow),
         pytest.param(
             "heed",
             [LOST, OBJECTS],
-            "issue 9 should carry 1 comment and no label; it carries 1 comment and enhancement, question",
+            "issue 9 should carry 1 comment and no label; it carries 1 comment and enhancement",
             marks=pytest.mark.slow,
         ),
     ],
@@ -48,7 +54,7 @@ def test_without_one_guard_an_act_fails_and_says_what_stands(guard: str, acts: l
     broken = str(Path(__file__).with_name("broken.py"))
     code, words = played(*acts, command=(sys.executable, broken, guard))
     assert code == ExitCode.INCOMPLETE
-    assert f"broken: {told}" in words
+    assert re.search(f"broken: {told}", words), words
     assert f"triagebot broke its promise in act {len(acts)}, so the demo ends here." in words
 
 

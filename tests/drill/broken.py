@@ -121,7 +121,8 @@ _SENDING_TOO = "r.status IN ('pending', 'unknown', 'sending')"
 
 def gives_a_row_on_its_way(**how: Any) -> Ledger:
     due = ("next_due", "WHEN status = 'sending' THEN lease_until + :settle", "WHEN status = 'sending' THEN 0")
-    return _altered(how, ("claim_parcel", "r.status IN ('pending', 'unknown')", _SENDING_TOO), due)
+    found = ("due_rows", "r.status IN ('pending', 'unknown')", _SENDING_TOO)
+    return _altered(how, found, ("claim_row", "IN ('pending', 'unknown')", "<> 'sent'"), due)
 
 
 def forgets_that_it_was_sent(**how: Any) -> Ledger:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 _TARGETS = ("triagebot.core.comment", "triagebot.core.policy", "triagebot.core.verdict", "triagebot.model.wire")
 _NOW = datetime(2026, 10, 19, tzinfo=UTC)
 _STATUS = (200, 200, 200, 201, 400, 429, 500, 302)
+_LIVE = re.compile(r"[@#]\w|<[\w!?/]|&[\w#]|(?<!\w)/\w")  # what begins a mention, a reference, a tag, a command
 _FINISH = (None, "stop", "stop", "length", "content_filter", "tool_calls")
 
 
@@ -64,6 +66,7 @@ def _only_listed_names_in_code_spans(answer: object) -> None:
         assert 0 <= vote.confidence <= 1
         span = comment.as_data(vote.reason)
         assert "\n" not in span
+        assert not _LIVE.search(span), span
         span.encode()
 
 

@@ -124,7 +124,7 @@ def _no_deny(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_frame(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(prompt, "_data", lambda title, body: f"--- ISSUE ---\n{title}\n{body}\n--- END OF ISSUE ---")
+    patch.setattr(prompt, "_data", lambda title, body, *_: f"--- ISSUE ---\n{title}\n{body}\n--- END OF ISSUE ---")
 
 
 def _no_cleaning(patch: pytest.MonkeyPatch) -> None:

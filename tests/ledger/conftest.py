@@ -13,10 +13,14 @@ from typing import Protocol
 import pytest
 
 from tests.ledger.pieces import SETTLE, Clock
+from tests.ledger.places import schema, server
+from tests.world import world
 from triagebot.ledger.ledger import Ledger
 from triagebot.ledger.opening import open_ledger
 
-DATABASES = ("sqlite",)
+__all__ = ["schema", "server", "world"]
+
+DATABASES = ("sqlite", "postgres")
 
 
 class OpenAgain(Protocol):
@@ -33,7 +37,9 @@ def clock() -> Clock:
 @pytest.fixture(params=DATABASES)
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where the test's ledger lies, as a person would write it."""
-    return {"sqlite": f"sqlite:///{tmp_path / 'ledger.db'}"}[request.param]
+    if request.param == "postgres":
+        return str(request.getfixturevalue("schema"))
+    return f"sqlite:///{tmp_path / 'ledger.db'}"
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from triagebot.core.actions import Action
 from triagebot.core.key import Ref
 from triagebot.core.rows import Claim, Night, OutboxRow, Parcel, Planned, Recorded, Unclaimed
 from triagebot.core.verdict import Outcome, Usage, Verdict, Vote
+from triagebot.ledger import address as addresses
+from triagebot.ledger.address import Server
 from triagebot.ledger.ledger import Ledger
 
 REPO = 7
@@ -107,3 +109,9 @@ def run_of(ledger: Ledger, ref: Ref) -> dict[str, Any]:
 
 def events(ledger: Ledger, issue: int = 1, repo: int = REPO) -> list[str]:
     return [entry.what for entry in ledger.history(repo, issue) if entry.kind == "event"]
+
+
+def parse_server(address: str) -> Server:
+    place = addresses.parse(address)
+    assert isinstance(place, Server)
+    return place

@@ -94,14 +94,10 @@ def test_an_address_names_a_file(address: str | Path, place: str) -> None:
     assert locate(address) == Path.cwd() / Path(place).expanduser()
 
 
-@pytest.mark.parametrize(
-    "address", ["postgresql://bot:hunter2@db/triage", "postgres://bot:hunter2@db/triage", "mysql://bot:hunter2@db/x"]
-)
-def test_another_database_is_refused_without_repeating_its_password(address: str) -> None:
-    with pytest.raises(Misconfigured) as told:
-        open_ledger(address)
+def test_another_database_is_refused_without_repeating_its_password() -> None:
+    with pytest.raises(Misconfigured, match="the address must be a path, sqlite:///PATH") as told:
+        open_ledger("mysql://bot:hunter2@db/x")
     assert "hunter2" not in str(told.value)
-    assert ("extra `postgres`, which is not in this version" in str(told.value)) is address.startswith("postgres")
 
 
 @pytest.mark.parametrize("address", ["", "sqlite:///", "sqlite://", "sqlite://host/a.db"])

@@ -127,7 +127,8 @@ def test_a_locked_ledger_is_a_failed_claim(
     ledger: Ledger, open_again: OpenAgain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tonight, hasty = night(ledger), open_again(timeout=0.05)
-    with ledger._database.transaction():
+    with ledger._database.transaction() as tx:
+        tx.hold(REPO, 1)
         assert hasty.claim(text(), tonight, lease=LEASE) is Unclaimed.BUSY
         with pytest.raises(LedgerBusy, match=r"stayed locked for 0.05 s; end the other"):
             hasty.mend(text(), COMMENT)

@@ -13,6 +13,7 @@ from triagebot.ledger.statements import Transaction
 
 ROOM = Path(triagebot.ledger.__file__).parent
 WORDS = {"now": "NOW", "utc": "UTC", "max": "GREATEST", "min": "LEAST", "serial": "SERIAL"}
+WORDS |= {"hold": "HOLD(:issue)", "try_to_hold": "TRY(:issue)", "skip_locked": "SKIP LOCKED", "numbered": "SETVAL"}
 
 
 def test_every_statement_is_used_and_every_name_exists() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 
@@ -11,6 +12,8 @@ from tests.world import CONFIG, World
 from triagebot.core import policy
 from triagebot.core.issue import Label
 from triagebot.core.verdict import Vote
+from triagebot.sandbox import faults
+from triagebot.sandbox.model_rule import labels_of
 
 BUG = {"name": "bug", "confidence": 0.9, "reason": "it crashes"}
 WHOLE = json.dumps({"labels": [BUG]})
@@ -112,6 +115,23 @@ def test_names_that_are_no_labels_end_as_nothing_fits_and_are_not_asked_about_ag
     assert {label.name for label in world.repo.labels()} == before
 
 
+def test_a_label_that_is_deleted_while_its_answer_waits_is_left_out_and_not_made_again(world: World) -> None:
+    number = world.crash()
+    before = {label.name for label in world.repo.labels()}
+    world.stand.script = lambda _: json.dumps({"labels": [BUG, BUG | {"name": "question"}]})
+    world.hub.faults.add(faults.answers(faults.ANY_WRITE, 503), times=None)
+    world.run("--day", "2031-01-01")
+    world.hub.faults.clear()
+    world.repo.remove_label("question")
+    world.night("--day", "2031-01-02")
+    world.night("--day", "2031-01-03")
+    assert world.repo.issue(number).labels == ["bug"]
+    assert {label.name for label in world.repo.labels()} == before - {"question"}
+    [own] = world.own(number)
+    assert "question" not in own.body
+    assert world.stand.count == 1
+
+
 def test_a_repository_without_labels_ends_before_the_first_call(world: World) -> None:
     world.crash()
     for label in world.repo.labels():
@@ -156,6 +176,28 @@ def test_the_order_of_the_labels_changes_no_choice_and_each_is_shown_with_its_me
         assert policy.choose(rules, labels, votes) == chosen
 
 
+def test_the_order_in_which_the_labels_are_listed_changes_no_question_and_no_answer(world: World) -> None:
+    """Held also for a model that always takes the first label it is shown."""
+    number = world.crash()
+    world.stand.script = lambda request: json.dumps({"labels": labels_of(request)[:1]})
+    world.night()
+    chosen = world.repo.issue(number).labels
+    world.hub.faults.add(
+        faults.Fault(
+            name="another order",
+            on=faults.GET_LABELS,
+            stored=True,
+            answer=lambda truth: dataclasses.replace(truth, body=json.dumps(truth.json[::-1]).encode()),
+        ),
+        times=None,
+    )
+    world.night("--again", "--issue", str(number))
+    first, second = world.stand.requests
+    assert first == second
+    assert world.repo.issue(number).labels == chosen
+    assert len(chosen) == 1
+
+
 # --- the way to the model
 
 
@@ -177,3 +219,22 @@ def test_patience_has_an_end_also_where_nothing_is_configured() -> None:
     endpoint = Endpoint(name="m")
     assert endpoint.timeout <= endpoint.deadline <= 300
     assert endpoint.attempts <= 5
+
+
+def test_a_label_that_is_deleted_in_mid_night_is_left_out_and_not_made_again(world: World) -> None:
+    """Also after the night has read the label list: GitHub makes a label of any name that is added."""
+    number, other = world.crash(), world.crash(title="Error two")
+    before = {label.name for label in world.repo.labels()}
+
+    def answer(_: object) -> str:
+        if world.stand.count == 1:
+            world.repo.remove_label("question")
+        return json.dumps({"labels": [BUG, BUG | {"name": "question"}]})
+
+    world.stand.script = answer
+    for day in ("2031-01-01", "2031-01-01", "2031-01-02"):
+        world.night("--day", day)
+    assert [world.repo.issue(n).labels for n in (number, other)] == [["bug"], ["bug"]]
+    assert {label.name for label in world.repo.labels()} == before - {"question"}
+    assert (world.stand.count, world.own_per_issue()) == (2, [1, 1])
+    assert "question" not in "".join(c.body for n in (number, other) for c in world.own(n))

@@ -98,7 +98,8 @@ def test_the_wheel_holds_the_package_whole_and_nothing_else(packages: dict[str, 
     info = f"triagebot-{triagebot.__version__}.dist-info"
     named = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
     assert found == ours | {f"{info}/{name}" for name in named}
-    for kind in ("prompts/*.j2", "*.sql", "*.graphql", "sandbox/issues.jsonl", "sandbox/schema.graphql", "py.typed"):
+    texts = ("prompts/*.j2", "templates/*.j2", "*.sql", "*.graphql", "sandbox/*.jsonl", "py.typed")
+    for kind in texts:
         assert any(Path(name).match(kind) for name in found), kind
 
 

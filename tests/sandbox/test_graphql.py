@@ -261,3 +261,20 @@ def test_the_hour_of_graphql_is_counted_apart(api, hub: Hub) -> None:
     refused = api.graphql("viewer")
     assert refused["errors"][0]["type"] == "RATE_LIMITED"
     assert api.get("/rate_limit").json()["rate"]["remaining"] == 5000
+
+
+def test_a_list_may_be_narrowed_to_what_changed_at_or_after_a_time(api, hub: Hub, repo: Repository) -> None:
+    for day in (1, 2, 3, 4):
+        repo.open_issue(title=f"No. {day}", created_at=datetime(2026, 10, day, tzinfo=UTC))
+    hub.now = lambda: datetime(2026, 10, 9, tzinfo=UTC)
+    repo.close(1)
+
+    def listed(narrowed: dict[str, object] | None) -> list[int]:
+        order = {"field": "UPDATED_AT", "direction": "ASC"}
+        answer = api.graphql("history", owner="octo", name="demo", first=9, order=order, filter=narrowed)
+        return [node["number"] for node in answer["data"]["repository"]["issues"]["nodes"]]
+
+    assert listed(None) == [2, 3, 4, 1]
+    assert listed({"since": "2026-10-03T00:00:00Z"}) == [3, 4, 1]
+    assert listed({"since": "2026-10-03T00:00:00Z", "states": ["OPEN"]}) == [3, 4]
+    assert listed({"since": "2026-10-10T00:00:00Z"}) == []

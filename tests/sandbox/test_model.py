@@ -114,6 +114,11 @@ def test_a_script_replaces_the_rule(stand, url):
     assert json.loads(post(url, body())[1])["choices"][0]["message"]["content"] == "local"
 
 
+def test_another_way_of_answering_takes_the_place_of_the_rule(stand, url):
+    stand.answer = lambda labels, title, text: {"labels": [{"name": f"{next(iter(labels))} {title} {text}"}]}
+    assert chosen(url, body("A title", "a body")) == ["bug A title a body"]
+
+
 def test_latency_is_waited_for(stand, url):
     stand.latency = 0.1
     started = time.monotonic()

@@ -14,6 +14,7 @@ from triagebot.nightly.settings import Orders
 from triagebot.simulator import judge
 from triagebot.simulator.scheduler import Process
 from triagebot.simulator.script import DAY, Weather
+from triagebot.simulator.shelf import Files
 from triagebot.simulator.world import SETTINGS, World
 
 # Coverage slows a history several times, and other tests reach the same lines.
@@ -25,7 +26,7 @@ OWN_MAKING = "limit of our own making"
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = World(1, tmp_path, Weather(), frozenset(), settings=replace(SETTINGS, deadline=3600.0, workers=4))
+    made = World(1, Files(tmp_path), Weather(), frozenset(), settings=replace(SETTINGS, deadline=3600.0, workers=4))
     made.hub.enforce_limits = True
     for n in range(1, ISSUES + 1):
         made.repo.open_issue(title=f"{random.Random(n).choice(['bug', 'question'])} {n} 1")

@@ -66,7 +66,7 @@ def _interrupted(number: int) -> int:
 
 
 def _failed(error: Exception, argv: Sequence[str], environ: Mapping[str, str]) -> int:
-    secrets = secrets_in(environ)
+    secrets = secrets_in(environ, argv)
     if isinstance(error, Fault):
         _say(redact(str(error), secrets))
         return ExitCode.MISCONFIGURED if isinstance(error, Misconfigured) else ExitCode.INCOMPLETE

@@ -19,7 +19,7 @@ from triagebot.core.faults import Misconfigured
 
 def write(error: BaseException, *, argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the words for stderr, and keep the report in the state folder where that can be written."""
-    report = compose(error, argv=argv, secrets=secrets_in(environ))
+    report = compose(error, argv=argv, secrets=secrets_in(environ, argv))
     kept = _keep(report, environ)
     where = f" It is also in {kept}." if kept else ""
     return f"triagebot: this is a bug in triagebot. Please report it with the text below.{where}\n\n{report}"

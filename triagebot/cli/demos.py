@@ -24,6 +24,7 @@ from triagebot.cli.progress import Progress
 if TYPE_CHECKING:
     from triagebot.demo.acts import Act
     from triagebot.demo.play import Outcome, Scene
+    from triagebot.demo.truth import Agreement
 
 ITSELF = (sys.executable, "-m", "triagebot")
 
@@ -34,6 +35,8 @@ _INTRODUCTION = (
 _NOTES = (
     "Shortened: the settle time is 0.5 s, not 60 s; there is no pause between writes, not 1 s; and where a night "
     "stalls or is killed its lease ends at once, not after 2 minutes.",
+    "The model is a small classifier. It has learnt from older issues of the imaginary project that these belong to, "
+    "and has never seen these.",
     "Calls are questions to the model; stored are new comments; twins are those among them on an issue that had got "
     "one; right are the issues that carry what they should.",
 )
@@ -80,11 +83,11 @@ def run(
     stands beside did not play its part.
     """
     sandboxes.need_the_extra()
-    from triagebot.demo import play
-    from triagebot.demo.acts import ACTS
-
     board = Board(console)
     board.open()
+    from triagebot.demo import play  # now, while the introduction is read: it brings scikit-learn along
+    from triagebot.demo.acts import ACTS
+
     scenes = []
     with _interruptible(), tempfile.TemporaryDirectory(prefix="triagebot-") as folder, ExitStack() as stack:
         progress = stack.enter_context(Progress(console, quiet=not bar))
@@ -132,12 +135,23 @@ class Board:
         self._say(f"All {last.bot.issues} issues carry what they should.", "bold green")
         twins = sum(scene.naive.twins for scene in scenes)
         self._say(f"Without a ledger {last.naive.right} do, and {twins} comments too many were stored.")
+        self._say(_compared(last.agreement))
         return ExitCode.DONE
 
     def _say(self, words: str, style: str = "", indent: str = "") -> None:
         width = min(self._layout.width, _READABLE)
         lines = textwrap.wrap(words, width, initial_indent=indent, subsequent_indent=indent)
         self._console.print(Text("\n".join(lines), style))
+
+
+def _compared(found: Agreement) -> str:
+    """How good the labels are, in one sentence: whoever watched should not take them for better than they are."""
+    people = found.both + found.only_people
+    beyond = f"and {found.only_model} that they did not" if found.only_model else "and no other"
+    return (
+        f"How good the model is, is another matter: it set {found.both} of the {people} labels that the project's "
+        f"people had set, {beyond}."
+    )
 
 
 def _counts(runs: int, outcome: Outcome, widths: Sequence[int]) -> Text:

@@ -1,4 +1,4 @@
-"""`status`, `show` and `retry`: what the ledger knows, and a second chance. Reads no network."""
+"""`status`, `show`, `retry` and `ledger`: what the ledger knows, and a second chance. Reads no network."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from triagebot.cli import durations, terminal
 from triagebot.cli.boundary import ExitCode
 from triagebot.cli.environment import Environment
 from triagebot.core.faults import Misconfigured
+from triagebot.ledger import address as addresses
 from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
 from triagebot.ledger.reports import Entry, NightReport, Status
 
+_LEAST_KEPT = 7 * 86_400.0
+_LEAST_KEPT_TOLD = "7d"
 _HIDDEN = frozenset({"repo_id", "issue", "votes", "payload", "verdict"})
 
 
@@ -97,6 +101,45 @@ def retry(env: Environment, repo: str | None, issue: int | None) -> int:
         repo_id = _repo_id(ledger, name) if name or issue else None
         given = ledger.retry(repo_id, issue)
     _print([f"{given} given new tries; the next night takes them up"])
+    return ExitCode.DONE
+
+
+def backup(env: Environment, target: Path) -> int:
+    """Copy the ledger to a new file."""
+    source = opening.backup(env.ledger, target)
+    _print([f"copied {source} to {target} ({target.stat().st_size} bytes)"])
+    return ExitCode.DONE
+
+
+def repository_id(env: Environment, name: str) -> int:
+    """The id that the ledger knows a repository by. Raises `Misconfigured` where no night worked on it."""
+    with _opened(env) as ledger:
+        return _repo_id(ledger, name)
+
+
+def copy(source: str, target: str) -> int:
+    """Put all that one ledger knows into another, empty one."""
+    copied = opening.copy(source, target)
+    rows = ", ".join(f"{count} {table}" for table, count in copied.rows.items())
+    _print(
+        [
+            f"copied {addresses.parse(source)} to {addresses.parse(target)}: {rows}",
+            f"read back and compared, digest {copied.digest}; set TRIAGEBOT_LEDGER to the new one, and keep the old "
+            "one until a night has gone well",
+        ]
+    )
+    return ExitCode.DONE
+
+
+def prune(env: Environment, *, older_than: float) -> int:
+    """Drop what is old and no night needs."""
+    if older_than < _LEAST_KEPT:
+        raise Misconfigured(
+            f"--older-than {durations.format(older_than)} is too short; keep {_LEAST_KEPT_TOLD} or more."
+        )
+    with _opened(env) as ledger:
+        dropped = ledger.prune(older_than=older_than)
+    _print(["dropped " + ", ".join(f"{count} {table}" for table, count in dropped.items())])
     return ExitCode.DONE
 
 

@@ -17,6 +17,8 @@ import typer
 
 from triagebot.cli import boundary, durations
 from triagebot.cli.environment import Environment, parse_repository
+from triagebot.cli.eval_sources import Examples, Sources
+from triagebot.cli.presets import Preset
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
 from triagebot.nightly.settings import Orders
@@ -33,6 +35,7 @@ app = typer.Typer(
         "  triagebot demo                             # see it hold, no account needed\n"
         "  triagebot run --repo OWNER/NAME --dry-run  # see what it would write\n"
         "  triagebot run --repo OWNER/NAME            # one night\n"
+        "  triagebot doctor --repo OWNER/NAME         # what is missing?\n"
         "  triagebot status --max-age 26h             # was there a good one?\n"
         "\n"
         "Exit codes: 0 done; 1 something failed or is left over, as the output says; 2 usage, settings or permission; "
@@ -53,6 +56,12 @@ sandbox = typer.Typer(
     ),
 )
 app.add_typer(sandbox, name="sandbox", no_args_is_help=True)
+
+ledger_app = typer.Typer(
+    help="Look after the ledger.",
+    epilog="\b\nExample:\n  triagebot ledger backup ledger-2026-12-01.db",
+)
+app.add_typer(ledger_app, name="ledger", no_args_is_help=True)
 
 
 class Format(enum.StrEnum):
@@ -92,6 +101,9 @@ def run(
     source: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Take issues from an export (JSON, JSON lines, CSV).")
     ] = None,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take examples from an export of labelled issues.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, max=64, metavar="N", help="Questions at a time.")] = None,
     deadline: Annotated[str | None, typer.Option(metavar="DURATION", help="End by then, as in 45m.")] = None,
     config: Config = None,
@@ -120,11 +132,55 @@ def run(
         deadline=_duration(deadline),
         config=config,
         source=source,
+        history=history,
         dry_run=dry_run,
         again=again,
     )
     orders = Orders(day=_day(day), issues=choices.issues, again=again)
     return nights.run(_environment(), choices, orders, _output(format, verbose=verbose))
+
+
+@app.command()
+def init(
+    repo: Repo = None,
+    preset: Annotated[Preset | None, typer.Option(help="Where the model is.")] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The endpoint, where the preset does not say it.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model. Default: TRIAGEBOT_MODEL.")] = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME@COMMIT", help="What the workflow takes triagebot from.")
+    ] = None,
+    cron: Annotated[bool, typer.Option("--cron", help="For cron on a server, not for GitHub Actions.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing, take the defaults.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show the files.")] = False,
+) -> int:
+    """Write the settings and the schedule.
+
+    Into the current folder: .github/triagebot.yml and a workflow; or with --cron the settings, an environment file
+    (mode 0600) and the lines for the crontab. It asks on a terminal, looks at the repository's labels if
+    GITHUB_TOKEN is set, and never overwrites a file.
+
+    \b
+    Examples:
+      triagebot init
+      triagebot init --preset openai --repo octo/demo --yes
+      triagebot init --preset ollama --cron --repo octo/demo --dry-run
+      triagebot init --url https://models.example/v1 --model NAME
+    """
+    from triagebot.cli import inits
+
+    wishes = inits.Wishes(
+        repo=repo and parse_repository(repo, source="--repo"),
+        preset=preset,
+        url=url,
+        model=model,
+        source=source,
+        cron=cron,
+        yes=yes,
+        dry_run=dry_run,
+    )
+    return inits.run(_environment(), wishes, os.environ)
 
 
 @app.command()
@@ -218,6 +274,91 @@ def retry(
     return ledgers.retry(_environment(), name, issue)
 
 
+@ledger_app.command("backup")
+def ledger_backup(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that does not exist yet.")],
+) -> int:
+    """Copy the ledger to a new file.
+
+    By the database's own means, so that a night may run meanwhile. The copy is one file, mode 0600, whole or
+    not there at all.
+
+    \b
+    Example:
+      triagebot ledger backup ledger-2026-12-01.db
+    """
+    from triagebot.cli import ledgers
+
+    return ledgers.backup(_environment(), path)
+
+
+@ledger_app.command("copy")
+def ledger_copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A path, sqlite:///PATH or postgresql:// address.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="The same; a ledger that knows nothing yet.")],
+) -> int:
+    """Move to another database.
+
+    Copies everything in one transaction, reads it back and compares it: the target is whole or empty. Killed
+    half-way, it leaves nothing, and the same command does it again. Between two nights, as nothing later is copied.
+
+    \b
+    Example:
+      triagebot ledger copy ~/.local/state/triagebot/ledger.db "$NEW_LEDGER"
+    """
+    from triagebot.cli import ledgers
+
+    return ledgers.copy(source, target)
+
+
+@ledger_app.command("prune")
+def ledger_prune(
+    older_than: Annotated[str, typer.Option("--older-than", metavar="180d", help="How long things are kept.")] = "180d",
+) -> int:
+    """Drop what is old and no night needs.
+
+    The journal, failures, nights, and writes for texts that are gone. Answers, recorded comments and whatever keeps
+    an issue from a second comment stay.
+
+    \b
+    Example:
+      triagebot ledger prune --older-than 180d
+    """
+    from triagebot.cli import ledgers
+
+    seconds = _duration(older_than)
+    assert seconds is not None
+    return ledgers.prune(_environment(), older_than=seconds)
+
+
+@app.command()
+def doctor(
+    repo: Repo = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Put one small question to the model, too.")] = False,
+    max_age: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="An older last good night counts as broken, as in 26h.")
+    ] = None,
+    config: Config = None,
+    format: Shape = Format.TEXT,
+) -> int:
+    """Look at all that a night needs, and say what to mend.
+
+    Settings, token, identity, repository, labels, endpoint, ledger, clock, schedule, other nights on this
+    repository, limits. Writes nothing, and asks the model nothing without --ask. Exit code 2 if anything is broken.
+
+    \b
+    Examples:
+      triagebot doctor --repo octo/demo
+      triagebot doctor --repo octo/demo --ask --max-age 26h
+      triagebot doctor --repo octo/demo --format json
+    """
+    from triagebot.cli import doctors
+
+    name = repo and parse_repository(repo, source="--repo")
+    order = doctors.Order(repo=name, config=config, max_age=_duration(max_age), ask=ask)
+    return doctors.run(os.environ, order, as_json=format is Format.JSON)
+
+
 @app.command()
 def drill(
     times: Annotated[int, typer.Option(min=1, metavar="N", help="Rounds to play.")] = 20,
@@ -269,6 +410,71 @@ def drill(
     return drills.run(_environment(), plan, ledger, as_json=format is Format.JSON)
 
 
+Labelled = Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Labelled issues, to be split.")]
+Learn = Annotated[Path | None, typer.Option("--history", metavar="FILE", help="Learn from these; needs --test.")]
+Judge = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Judge on these; needs --history.")]
+Read = Annotated[str | None, typer.Option("--repo", metavar="OWNER/NAME", help="What nights have read of it.")]
+Share = Annotated[
+    float | None, typer.Option(min=0.01, max=0.99, metavar="SHARE", help="Learn from the oldest. Default: 0.8.")
+]
+Folds = Annotated[int | None, typer.Option(min=2, max=50, metavar="K", help="Hold out each of K parts in turn.")]
+Asked = Annotated[str | None, typer.Option(metavar="NAME", help="local, or a model's name. Default: TRIAGEBOT_MODEL.")]
+First = Annotated[str | None, typer.Option(metavar="local", help="Ask the endpoint only where this is not sure.")]
+Shown = Annotated[Examples, typer.Option(help="Show the endpoint how similar issues were labelled.")]
+Sample = Annotated[int | None, typer.Option(min=1, metavar="N", help="Judge on a sample of N, always the same.")]
+Workers = Annotated[int | None, typer.Option(min=1, max=64, metavar="N", help="Questions at a time.")]
+Answers = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep paid answers there. Default: in the cache.")]
+Page = Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write a page with the plots, too.")]
+
+
+@app.command("eval")
+def evaluate(
+    source: Labelled = None,
+    history: Learn = None,
+    test: Judge = None,
+    repo: Read = None,
+    split: Share = None,
+    folds: Folds = None,
+    model: Asked = None,
+    first: First = None,
+    examples: Shown = Examples.BOTH,
+    limit: Sample = None,
+    workers: Workers = None,
+    resume: Answers = None,
+    report: Page = None,
+    config: Config = None,
+    format: Shape = Format.TEXT,
+    verbose: Verbose = False,
+) -> int:
+    """Say how good the labels are.
+
+    Replays issues that people have labelled, and compares. Writes nothing to GitHub. One classifier is learnt for
+    each repository of the history. Ctrl-C and the same command again pays only for answers that are not there yet.
+
+    \b
+    Examples:
+      triagebot eval --model local --from issues.json
+      triagebot eval --model local --history train.csv --test test.csv
+      triagebot eval --model local --from issues.csv --folds 5 --report out.html
+      triagebot eval --model NAME --from issues.json --limit 100 --first local
+    """
+    from triagebot.cli import evals
+
+    name = repo and parse_repository(repo, source="--repo")
+    sources = Sources(history=history, test=test, source=source, repo=name, split=split, folds=folds, limit=limit)
+    order = evals.Order(
+        sources=sources,
+        model=model,
+        first=first,
+        examples=examples,
+        workers=workers,
+        resume=resume,
+        report=report,
+        config=config,
+    )
+    return evals.run(_environment(), order, _output(format, verbose=verbose), os.environ)
+
+
 @app.command()
 def demo() -> int:
     """Watch it hold while things go wrong.
@@ -313,7 +519,7 @@ def sandbox_github(
 def sandbox_model(port: Port = 8472) -> int:
     """Serve an embedded model until interrupted.
 
-    OpenAI-compatible, on loopback only. It answers by a simple rule: no labels worth having.
+    OpenAI-compatible, on loopback only. It has learnt from issues of an imaginary project, and knows none of yours.
 
     \b
     Examples, the second in another terminal:

@@ -6,24 +6,23 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from triagebot.cli import signals, summary, terminal, wiring
+from triagebot.cli import answering, histories, signals, summary, terminal, wiring
+from triagebot.cli.answering import NOBODY
 from triagebot.cli.boundary import ExitCode
 from triagebot.cli.environment import Environment, Redacting
 from triagebot.cli.progress import Progress
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
-from triagebot.core.prompt import Question
-from triagebot.core.verdict import Reply
 from triagebot.ledger import opening
 from triagebot.nightly import night
 from triagebot.nightly.night import Parts, Summary
 from triagebot.nightly.ports import Ledger, Tracker
 from triagebot.nightly.rehearsal import DryRun
 from triagebot.nightly.report import Tally
-from triagebot.nightly.settings import Orders
+from triagebot.nightly.settings import Orders, Settings
 from triagebot.nightly.stop import Stop, SystemClock
 
 
@@ -33,20 +32,24 @@ def run(env: Environment, choices: Choices, orders: Orders, output: Output) -> i
     settings = wiring.settings(config, env, choices)
     stop = Stop()
     with ExitStack() as stack:
-        model = stack.enter_context(wiring.model(config, env, stop)) if orders.triage else NoModel()
+        history = stack.enter_context(histories.opened(config, env, choices))
+        asked = answering.opened(config, env, stop, history) if orders.triage else nullcontext(NOBODY)
+        answers = stack.enter_context(asked)
         tracker = _tracker(env, choices)
-        ledger = stack.enter_context(_ledger(env, choices, settings.pace.settle))
-        tally = Tally(stack.enter_context(_progress(env, output)))
-        parts = Parts(ledger=ledger, tracker=tracker, model=model, clock=SystemClock(stop), stop=stop)
+        ledger = stack.enter_context(_ledger(env, choices, settings))
+        tally = Tally(stack.enter_context(watched(env, output)))
+        clock = SystemClock(stop)
+        parts = Parts(
+            ledger=ledger,
+            tracker=tracker,
+            model=answers.model,
+            pupil=answers.pupil,
+            history=history,
+            clock=clock,
+            stop=stop,
+        )
         ended = signals.attended(lambda: night.run(parts, settings, orders, tally), stop)
     return _tell(ended, stop, tracker, env, output)
-
-
-class NoModel:
-    """Stands where no question will be asked."""
-
-    def ask(self, question: Question) -> Reply:
-        raise AssertionError(f"`deliver` asks nothing, yet was to ask about {len(question.labels)} labels")
 
 
 def _tracker(env: Environment, choices: Choices) -> Tracker:
@@ -57,14 +60,14 @@ def _tracker(env: Environment, choices: Choices) -> Tracker:
 
 
 @contextmanager
-def _ledger(env: Environment, choices: Choices, settle: float) -> Iterator[Ledger]:
+def _ledger(env: Environment, choices: Choices, settings: Settings) -> Iterator[Ledger]:
     """The ledger; for a dry run a copy that is thrown away, for a file an empty one."""
     if choices.source is not None:
         opened = opening.throwaway()
     elif choices.dry_run:
         opened = opening.throwaway_copy(env.ledger)
     else:
-        opened = opening.open_ledger(env.ledger, settle=settle)
+        opened = opening.open_ledger(env.ledger, settle=settings.pace.settle, connections=settings.workers)
     try:
         yield opened
     finally:
@@ -72,7 +75,7 @@ def _ledger(env: Environment, choices: Choices, settle: float) -> Iterator[Ledge
 
 
 @contextmanager
-def _progress(env: Environment, output: Output) -> Iterator[Progress]:
+def watched(env: Environment, output: Output) -> Iterator[Progress]:
     """The bar or the lines, and beside them the log of the edges, both on stderr and without secrets."""
     console = terminal.console(sys.stderr, no_color=env.no_color)
     handler = logging.StreamHandler(sys.stderr)

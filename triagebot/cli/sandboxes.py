@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triagebot.sandbox.hub import Hub
     from triagebot.sandbox.repository import Repository
 
-_NEEDS = ("starlette", "uvicorn", "graphql")
+_NEEDS = ("starlette", "uvicorn", "graphql", "sklearn")
 
 
 def github(port: int, issues: Path | None, repo: str) -> int:
@@ -37,7 +37,7 @@ def model(port: int) -> int:
     with ExitStack() as stack:
         url = stack.enter_context(_served_model(port))
         _say(f"OPENAI_BASE_URL={url} TRIAGEBOT_MODEL=stand-in")
-        _say("It answers by a small rule, openly: no labels worth having. Stop with Ctrl-C")
+        _say("It has learnt from some issues of an imaginary project, and knows nothing of yours. Stop with Ctrl-C")
         return _until_interrupted()
 
 
@@ -70,9 +70,10 @@ def _served_github(hub: Hub, port: int) -> Iterator[str]:
 @contextmanager
 def _served_model(port: int) -> Iterator[str]:
     need_the_extra()
-    from triagebot.sandbox import model, server
+    from triagebot.sandbox import learnt, model, server
 
-    stand = model.Stand()
+    learnt.trained()  # before anybody can ask, so that the first answer comes as quickly as the others
+    stand = model.Stand(answer=learnt.answer)
     with _bound(port), server.serve(model.app(stand), port) as url:
         yield f"{url}/v1"
         stand.release()

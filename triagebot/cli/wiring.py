@@ -10,22 +10,24 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triagebot.cli import accounts, texts
 from triagebot.cli import config as configs
-from triagebot.cli import texts
 from triagebot.cli.config import Config
 from triagebot.cli.environment import Environment
-from triagebot.core import export, selection
+from triagebot.core import export, prompt, selection
 from triagebot.core.faults import Misconfigured
 from triagebot.core.prompt import Question
 from triagebot.core.selection import Select
 from triagebot.core.verdict import Reply
+from triagebot.model import local
 from triagebot.model.endpoint import Endpoint
-from triagebot.nightly.ports import Model, Tracker
+from triagebot.nightly.ports import Model
 from triagebot.nightly.rehearsal import DryRun, FromFile, numbered
-from triagebot.nightly.settings import Budget, Pace, Settings, Texts
+from triagebot.nightly.settings import Budget, Learning, Pace, Settings, Texts, Use
 from triagebot.nightly.stop import Stop
 
 if TYPE_CHECKING:
+    from triagebot.github.tracker import GitHubTracker
     from triagebot.model.client import OpenAIModel
 
 HTTP_TIMEOUT = 15
@@ -46,6 +48,7 @@ class Choices:
     deadline: float | None = None
     config: Path | None = None
     source: Path | None = None
+    history: Path | None = None
     dry_run: bool = False
     again: bool = False
 
@@ -72,6 +75,21 @@ def settings(config: Config, env: Environment, choices: Choices) -> Settings:
         deadline=config.deadline if choices.deadline is None else choices.deadline,
         lease=config.lease,
         input_chars=config.model.input_chars,
+        learning=_learning(config, env, choices),
+        needs_history=local.NAME in (env.model or config.model.name, config.model.first),
+    )
+
+
+def _learning(config: Config, env: Environment, choices: Choices) -> Learning:
+    """An index of a file is never brought up to date, and issues from a file have no repository to read."""
+    chosen = config.history
+    return Learning(
+        use=Use(chosen.use),
+        examples=chosen.examples,
+        limit=chosen.limit,
+        model=env.model or config.model.name or "",
+        prompt=prompt.version(texts.system_prompt()),
+        follow=choices.history is None and choices.source is None,
     )
 
 
@@ -117,20 +135,18 @@ def repository(env: Environment, choices: Choices) -> str:
     return name
 
 
-def tracker(config: Config, env: Environment, choices: Choices) -> Tracker:
+def tracker(config: Config, env: Environment, choices: Choices) -> GitHubTracker:
     """The real tracker, which can write."""
     from triagebot.github.tracker import GitHubTracker
 
-    if env.github_token is None:
-        raise Misconfigured(
-            "GITHUB_TOKEN is not set: give a token that may write issues (in Actions: secrets.GITHUB_TOKEN)."
-        )
+    name = repository(env, choices)
     return GitHubTracker(
         base_url=env.github_api_url,
-        token=env.github_token,
-        repo=repository(env, choices),
+        token=accounts.credential(env, name, timeout=HTTP_TIMEOUT),
+        repo=name,
         also=frozenset(config.identity.also),
         timeout=HTTP_TIMEOUT,
+        ca=accounts.trusted(env),
     )
 
 
@@ -152,15 +168,16 @@ def _bytes(source: Path) -> bytes:
 @contextmanager
 def model(config: Config, env: Environment, stop: Stop) -> Iterator[Model]:
     """The endpoint that is asked. Raises `Misconfigured` where the model or a key is not named."""
-    endpoint = _endpoint(config, env)
-    client = AtFirstQuestion(lambda: _client(endpoint, stop))
+    asked = endpoint(config, env)
+    client = AtFirstQuestion(lambda: _client(asked, stop))
     try:
         yield client
     finally:
         client.close()
 
 
-def _endpoint(config: Config, env: Environment) -> Endpoint:
+def endpoint(config: Config, env: Environment) -> Endpoint:
+    """Where the model is. Raises `Misconfigured` where it or a key is not named."""
     name, asked = env.model or config.model.name, config.model
     if name is None:
         raise Misconfigured("no model is named: set TRIAGEBOT_MODEL or model.name in the config.")

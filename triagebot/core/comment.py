@@ -25,7 +25,7 @@ _REASON = 200  # characters of a reason
 _NAME = 100  # characters of a label's or a model's name
 _READ = 2_000  # characters looked at for keys: one that a cut would halve is seen whole, a megabyte costs little
 _SECRET = 8  # characters; a shorter secret would stop every comment that holds a common word
-_ACTIVE = re.compile("[@#<&]")
+_ACTIVE = re.compile(r"[@#<&]|(?<!\w)/(?=\w)")
 _TICKS = re.compile("`+")
 _RUN = 10  # backticks in a row that are shown; in cmark-gfm (inlines.c) no more than 80 can begin a code span
 # The keys whose form their makers fix so that scanners find them. Authors paste them into issues by mistake;
@@ -74,9 +74,9 @@ def as_data(text: str, limit: int = _REASON) -> str:
     """Return `text` as one inert code span of at most `limit` characters of it; empty text is an empty string.
 
     The span is longer than any run of backticks in the text, so nothing can end it; long runs are shortened. The
-    characters that begin mentions, references, HTML and entities are followed by a
-    zero-width space as well, for other bots read the raw text. What has the form of a
-    key is left out.
+    characters that begin mentions, references, HTML, entities and commands ("/close") are
+    followed by a zero-width space as well, for other bots search the raw text, some of it
+    anywhere. What has the form of a key is left out.
     """
     words = _without_keys(" ".join(unseen.visible(text).split())[:_READ])
     if len(words) > limit:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import enum
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,17 +52,37 @@ class ExportedIssue:
 
 def decode(data: bytes, name: str) -> list[ExportedIssue]:
     """Parse a file's bytes; its name decides the kind, else its content. Raises `Misconfigured`."""
+    text = _text(data, name)
+    return parse(text, kind_of(name, text), name)
+
+
+def decode_rows(data: bytes, name: str) -> list[tuple[int, ExportedIssue]]:
+    """The same, each issue with its row, counted from 0 over all rows: pull requests are left out, and counted."""
+    text = _text(data, name)
+    return _numbered(text, kind_of(name, text), name)
+
+
+def _text(data: bytes, name: str) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return _unpacked(data, name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Misconfigured(f"{name} is not UTF-8 (byte {error.start}): save it as UTF-8.") from error
-    return parse(text, kind_of(name, text), name)
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    """By its first two bytes (RFC 1952), whatever the file is called."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise Misconfigured(f"{name} is broken gzip ({error}): pack or copy it again.") from error
 
 
 def kind_of(name: str, text: str) -> Kind:
     """By the name's ending, else by how the content begins. JSON that begins with "{" is taken for JSON lines."""
     start = text.lstrip()[:1]
-    ending = name.rpartition(".")[2].casefold()
+    ending = name.casefold().removesuffix(".gz").rpartition(".")[2]
     if ending == "csv" or (ending not in ("json", "jsonl", "ndjson") and start not in ("[", "{")):
         return Kind.CSV
     return Kind.JSON if start == "[" or (ending == "json" and start != "{") else Kind.JSON_LINES
@@ -72,11 +94,26 @@ def parse(text: str, kind: Kind, name: str = "the file") -> list[ExportedIssue]:
     `name` is what complaints call the file. Line ends must be untouched (`newline=""`), for a CSV
     may hold them in its cells. Raises `Misconfigured`.
     """
+    return [issue for _, issue in _numbered(text, kind, name)]
+
+
+def _numbered(text: str, kind: Kind, name: str) -> list[tuple[int, ExportedIssue]]:
     rows = {Kind.JSON: _json_rows, Kind.JSON_LINES: _line_rows, Kind.CSV: _csv_rows}[kind]
-    found = [_issue(row, f"{name}, row {place}") for place, row in rows(text, name) if not row.get("pull_request")]
+    found = [
+        (number, _issue(row, f"{name}, row {place}"))
+        for number, (place, row) in enumerate(rows(text, name))
+        if not _is_pull_request(row)
+    ]
     if not found:
         raise Misconfigured(f"{name} holds no issues: {_MEND}.")
     return found
+
+
+def _is_pull_request(row: Mapping[str, Any]) -> bool:
+    """GitHub's API gives `pull_request`, some exports a flag, which a CSV can only hold as a word."""
+    flag = row.get("is_pr")
+    told = flag.strip().casefold() not in ("", "0", "false", "no") if isinstance(flag, str) else bool(flag)
+    return told or bool(row.get("pull_request"))
 
 
 def _json_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

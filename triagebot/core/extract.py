@@ -7,10 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-# A reasoning block may hold a draft of the answer, braces and all. The names are those that
-# open models use; Mistral writes [THINK].
+# A reasoning block may hold a draft of the answer, braces and all. The tags are those that open models use and a
+# server without a parser for them lets through: in angle brackets most of them; in square ones Mistral's; in
+# triangles Kimi's; with bars Cohere's and OpenThinker's; channels (all but "final" are not for the reader) gpt-oss's.
+# A filled group marks an end. "<|end|>" is none: Phi ends its answers with it.
 _REASONING = re.compile(
-    r"<(?P<close>/?)(?:\w{1,9}:)?(?:think|thinking|thought|reasoning)(?:\s[^<>]{0,100})?>|\[(?P<end>/?)think\]",
+    r"<(/?)(?:\w{1,9}:)?(?:think|thinking|thought|reason|reasoning|analysis)(?:\s[^<>]{0,100})?>"
+    r"|\[(/?)think\]|◁(/?)think▷|<\|(?:start|begin|(end))(?:_of)?_(?:thinking|thought)\|>"
+    r"|<\|channel\|>(?:(final)|analysis|commentary)[^<>]{0,100}(?:<\|constrain\|>[^<>]{0,20})?<\|message\|>",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w+-]*\s*")
@@ -39,7 +43,7 @@ def without_reasoning(said: str) -> str:
     kept: list[str] = []
     position, inside = 0, False
     for tag in _REASONING.finditer(said):
-        closing = bool(tag["close"] or tag["end"])
+        closing = _ends(tag)
         if closing and not inside:
             kept.clear()
         if not closing and not inside:
@@ -51,9 +55,12 @@ def without_reasoning(said: str) -> str:
 def _after_block(said: str) -> str:
     """Return what follows a leading block, so that an answer *about* such tags is not taken for reasoning."""
     opening = _REASONING.match(said.lstrip())
-    tags = (t for t in _REASONING.finditer(said) if t["close"] or t["end"])
-    first = next(tags, None) if opening else None
+    first = next(filter(_ends, _REASONING.finditer(said)), None) if opening else None
     return said[first.end() :] if first else ""
+
+
+def _ends(tag: re.Match[str]) -> bool:
+    return any(tag.groups())
 
 
 def _decoded(text: str, *, whole: bool = False) -> Iterator[object]:

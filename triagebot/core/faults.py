@@ -16,12 +16,20 @@ class Misconfigured(Fault):
     """A setting, a credential or an endpoint that cannot work: the night ends (exit code 2)."""
 
 
+class TooLittleHistory(Misconfigured):
+    """The past issues are too few to learn labels from; the sentence says what there is, what is needed, what else."""
+
+
 class LedgerUnusable(Misconfigured):
     """The ledger cannot be opened, read or written; the sentence names the file and the way out."""
 
 
 class LedgerBusy(Fault):
     """The database stayed locked past its timeout: a failed claim, never a win."""
+
+
+class HistoryUnusable(Fault):
+    """The index of labelled issues cannot be opened, read or written. It may get lost: the night goes on without it."""
 
 
 class LeaseLost(Fault):

@@ -113,7 +113,8 @@ class Snapshot:
     Title and body are canonical text. `comments` holds the comments of our accounts
     only, lowest id first, whether a list showed them or their recorded id answered.
     `gone` holds the recorded comment ids that the tracker no longer knows; a sweep does
-    not ask by id and leaves it empty.
+    not ask by id and leaves it empty. `known` holds the repository's label names at a look; `None` where
+    a read does not tell them all.
     """
 
     repo_id: int
@@ -131,6 +132,7 @@ class Snapshot:
     label_events: tuple[LabelEvent, ...] = ()
     deletions: tuple[CommentDeleted, ...] = ()
     gone: frozenset[int] = frozenset()
+    known: tuple[str, ...] | None = None
 
     @property
     def digest(self) -> str:

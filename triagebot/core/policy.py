@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -56,10 +57,13 @@ class Addable:
 
 
 def usable(policy: LabelPolicy, labels: Sequence[Label]) -> tuple[Label, ...]:
-    """Return the labels within `allow` and outside `deny`. An emoji before or after a name hides it from neither."""
-    return tuple(
-        label for label in labels if _matches(policy.allow, label.name) and not _matches(policy.deny, label.name)
-    )
+    """Return the labels within `allow` and outside `deny`. An emoji before or after a name hides it from neither.
+
+    They come in one order, however the repository lists them, so that the same is asked and answered. It is that of
+    a hash, for models lean to what stands first (arXiv:2308.11483), which by name or by age is "bug" as a rule.
+    """
+    able = (label for label in labels if _matches(policy.allow, label.name) and not _matches(policy.deny, label.name))
+    return tuple(sorted(able, key=lambda label: hashlib.sha256(label.name.encode(errors="replace")).digest()))
 
 
 def choose(policy: LabelPolicy, usable: Sequence[Label], votes: Sequence[Vote]) -> Choice:
@@ -165,6 +169,11 @@ def _matches(globs: Sequence[str], name: str) -> bool:
 
 def _folded(glob: str) -> str:
     return unicodedata.normalize("NFC", glob).casefold()
+
+
+def members(groups: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[str]]:
+    """The groups of the settings, which are globs, as the names that they mean among `names`."""
+    return [[name for name in names if _matches(globs, name)] for globs in groups]
 
 
 def _groups(policy: LabelPolicy, name: str) -> Iterator[int]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import bisect
 import hashlib
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from triagebot.core import markup, unseen
+from triagebot.core import clipping, markup, unseen
+from triagebot.core.examples import as_data
 from triagebot.core.faults import Misconfigured
 from triagebot.core.issue import Label
+from triagebot.core.past import Past
 from triagebot.core.verdict import Unusable
 
 PLACEHOLDER = "{{labels}}"
 _NOTE = re.compile(r"\A\s*<!--.*?-->\s*", re.DOTALL)  # the template's word to its maintainers
+_VERSION = re.compile(r"\A\s*<!--\s*Version (\S+?)\.?\s")  # the first words of the note
+# What is said only where there are examples to show.
+_IF_EXAMPLES = re.compile(r"^\{\{#examples\}\}\n(.*?)^\{\{/examples\}\}\n", re.DOTALL | re.MULTILINE)
 _TITLE = 300  # characters; GitHub's titles end at 256
-_HEAD = 0.7  # the share of a cut text that its start gets: reports say what is wrong first, logs end with it
 
 _SECOND_TRY = {
     "truncated": "it was cut off at the length limit. Do not think aloud, name two labels at most, "
@@ -33,30 +37,44 @@ _ANY_KIND = 'it could not be used. Write the JSON object and nothing else; {"lab
 class Question:
     """One question about one issue.
 
-    `system` is the instruction with the label list, `user` the issue as JSON data,
-    `labels` the names that an answer may use (the enum of the JSON schema).
+    `system` is the instruction with the label list, `user` the issue as JSON data with its `title` and
+    `body` at the top, `labels` the names that an answer may use (the enum of the JSON schema).
+    `version` is the template's, which is not sent.
     """
 
     system: str
     user: str
     labels: tuple[str, ...]
+    version: str = ""
 
 
-def compose(template: str, labels: Sequence[Label], title: str, body: str, *, input_chars: int) -> Question:
+def compose(
+    template: str, labels: Sequence[Label], title: str, body: str, *, input_chars: int, examples: Sequence[Past] = ()
+) -> Question:
     """Put one issue into the question. Raises `Misconfigured` for a template that has not one place for the labels.
 
-    `input_chars` bounds the whole user message as it is sent, JSON escapes included; a
-    budget too small for the frame sends empty texts. JSON is the only delimiter: nothing
-    within the issue can end it.
+    `examples` are issues that were labelled before, likest last; a template that has nothing to
+    say about examples is asked without them. `input_chars` bounds the whole user message as it is
+    sent, JSON escapes included; a budget too small for the frame sends empty texts. JSON is the only
+    delimiter: nothing within an issue can end it.
     """
-    instruction = _NOTE.sub("", template).strip()
+    instruction = _NOTE.sub("", template).strip() + "\n"
+    data = as_data([_cleaned(past) for past in examples], input_chars) if _IF_EXAMPLES.search(instruction) else []
+    instruction = _IF_EXAMPLES.sub(r"\1" if data else "", instruction).strip()
     if instruction.count(PLACEHOLDER) != 1:
         raise Misconfigured(f"The prompt template must hold {PLACEHOLDER} once: put it where the labels belong.")
     return Question(
         system=instruction.replace(PLACEHOLDER, _listed(labels)),
-        user=_issue(clean(title, markdown=False), clean(body), input_chars),
+        user=_issue(clean(title, markdown=False), clean(body), input_chars, data),
         labels=tuple(label.name for label in labels),
+        version=version(template),
     )
+
+
+def version(template: str) -> str:
+    """The version that the template's note begins with (`<!-- Version 3. ...`); empty where it has none."""
+    found = _VERSION.match(template)
+    return found[1] if found else ""
 
 
 def second_try(question: Question, unusable: Unusable) -> Question:
@@ -66,8 +84,11 @@ def second_try(question: Question, unusable: Unusable) -> Question:
 
 
 def fingerprint(question: Question) -> str:
-    """First 16 hex digits of SHA-256 over the instruction and the label names: what was asked, not about what."""
-    asked = json.dumps([question.system, question.labels], ensure_ascii=True, separators=(",", ":"))
+    """First 16 hex digits of SHA-256 over version, instruction and label names: what was asked, not about what.
+
+    The instruction speaks of examples only where some are shown, so questions with and without them differ.
+    """
+    asked = json.dumps([question.version, question.system, question.labels], ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
@@ -92,31 +113,17 @@ def _meaning(label: Label) -> dict[str, str]:
     return {"description": words} if words else {}
 
 
-def _issue(title: str, body: str, input_chars: int) -> str:
-    room = input_chars - len(_data("", ""))
-    short = _fit(title, min(_TITLE, room // 2))
-    return _data(short, _fit(body, room - _sent(short)))
+def _cleaned(past: Past) -> Past:
+    return replace(past, title=clean(past.title, markdown=False), body=clean(past.body))
 
 
-def _data(title: str, body: str) -> str:
-    return json.dumps({"title": title, "body": body}, ensure_ascii=False)
+def _issue(title: str, body: str, input_chars: int, shown: Sequence[dict[str, Any]]) -> str:
+    room = input_chars - len(_data("", "", shown))
+    short = clipping.fit(title, min(_TITLE, room // 2))
+    return _data(short, clipping.fit(body, room - clipping.sent(short)), shown)
 
 
-def _sent(text: str) -> int:
-    return len(json.dumps(text, ensure_ascii=False)) - 2
-
-
-def _fit(text: str, room: int) -> str:
-    """Cut `text` so that no more than `room` characters are sent for it: as much as fits of both its ends."""
-    if len(text) <= room and _sent(text) <= room:
-        return text
-    sizes = range(min(len(text), max(room, 0)))
-    best = bisect.bisect_right(sizes, room, key=lambda size: _sent(_cut(text, size))) - 1
-    return _cut(text, best) if best > 0 else ""
-
-
-def _cut(text: str, size: int) -> str:
-    """Keep `size` characters of `text`, and say how many are missing."""
-    head = round(size * _HEAD)
-    tail = text[len(text) - (size - head) :]
-    return f"{text[:head]}\n[... {len(text) - size} characters left out ...]\n{tail}"
+def _data(title: str, body: str, shown: Sequence[dict[str, Any]]) -> str:
+    """The examples come first: what a model reads last is what it answers about."""
+    before = {"examples": shown} if shown else {}
+    return json.dumps({**before, "title": title, "body": body}, ensure_ascii=False)

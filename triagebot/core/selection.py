@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from triagebot.core.issue import Identity, LabelChange, LabelEvent, Snapshot, is_self
+from triagebot.core.issue import Authorship, Identity, LabelChange, LabelEvent, Snapshot, authorship, is_self
 
 _FORM_GRACE = timedelta(seconds=10)
 """An issue form sets its labels together with the opening; a person takes longer than this."""
@@ -76,10 +76,44 @@ def _by_labels(issue: Snapshot, select: Select, identity: Identity, allowed: Col
     return Skip.LABELLED if any(by_people) else None
 
 
+def judged(issue: Snapshot, identity: Identity) -> tuple[str, ...] | None:
+    """What a history learns from: the labels on `issue` that a person set there, or `None` where no judgement is seen.
+
+    No label at all on a closed issue is a judgement, too: people looked at it, and nothing was to be said.
+    Without such examples a classifier labels whatever it is shown.
+    Stricter than the rule by which an issue counts as labelled. A label that a bot set, or an account
+    that wrote for us before, is no person's judgement either; a label that was taken off again is
+    on no list. One that came with the form counts where the author belongs to the project.
+    """
+    if not issue.labels:
+        return () if issue.closed else None
+    by_people = tuple(
+        label
+        for label in issue.labels
+        if _set_by_people(issue, label, identity) and not _by_machine(issue, label, identity)
+    )
+    return by_people or None
+
+
+def _by_machine(issue: Snapshot, label: str, identity: Identity) -> bool:
+    """Whether a bot, or an earlier account of ours, set `label` last."""
+    setters = [put.actor for put in _puts(issue, label)][-1:]
+    return any(
+        actor is not None
+        and (actor.bot or authorship(identity, actor, viewer_did_author=False) is not Authorship.STRANGER)
+        for actor in setters
+    )
+
+
 def _set_by_people(issue: Snapshot, label: str, identity: Identity) -> bool:
     """Whether a person put `label` on the issue; one whose setter nobody knows counts as a person's."""
-    puts = [e for e in issue.label_events if e.change is LabelChange.PUT_ON and e.label.casefold() == label.casefold()]
+    puts = _puts(issue, label)
     return not puts or not (is_self(identity, puts[-1].actor) or _came_with_the_form(issue, puts[-1]))
+
+
+def _puts(issue: Snapshot, label: str) -> list[LabelEvent]:
+    name = label.casefold()
+    return [e for e in issue.label_events if e.change is LabelChange.PUT_ON and e.label.casefold() == name]
 
 
 def _came_with_the_form(issue: Snapshot, put: LabelEvent) -> bool:

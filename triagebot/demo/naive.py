@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from typing import Any
 
 _TRIES = 10  # as PyGithub's GithubRetry, which takes 403, 429 with Retry-After, and 5xx for worth another try
-_PROMPT = 'Answer with {"labels": [{"name": "...", "reason": "..."}]}, from these labels only:\n'
+_PROMPT = 'Answer with {"labels": [{"name": "...", "confidence": 0.9, "reason": "..."}]}, from these labels only:\n'
 
 
-def night(github: str, repo: str, token: str, model: str) -> None:
-    """Label and comment every open issue that has no label."""
+def night(github: str, repo: str, token: str, model: str, *, sure: float) -> None:
+    """Label and comment every open issue that has no label, with the labels of which the model is `sure` enough."""
     base = f"{github}/repos/{repo}"
     labels = [label["name"] for label in send("GET", f"{base}/labels?per_page=100", token)]
     for issue in unlabelled(base, token):
-        chosen = ask(model, labels, issue)
+        chosen = [label for label in ask(model, labels, issue) if label["confidence"] >= sure]
         if chosen:
             words = "\n".join(f"- **{label['name']}**: {label['reason']}" for label in chosen)
             send("POST", f"{base}/issues/{issue['number']}/comments", token, {"body": f"I set these labels:\n{words}"})
@@ -40,7 +40,7 @@ def unlabelled(base: str, token: str) -> Iterator[dict[str, Any]]:
             return
 
 
-def ask(model: str, labels: list[str], issue: dict[str, Any]) -> list[dict[str, str]]:
+def ask(model: str, labels: list[str], issue: dict[str, Any]) -> list[dict[str, Any]]:
     system = _PROMPT + "\n".join(json.dumps({"name": name}) for name in labels)
     user = json.dumps({"title": issue["title"], "body": issue["body"] or ""})
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
@@ -68,4 +68,5 @@ def send(method: str, url: str, token: str, body: object = None) -> Any:
 
 
 if __name__ == "__main__":
-    night(*sys.argv[1:])
+    *places, sure = sys.argv[1:]
+    night(*places, sure=float(sure))

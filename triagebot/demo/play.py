@@ -11,6 +11,7 @@ from pathlib import Path
 from triagebot.demo import stage, truth
 from triagebot.demo.acts import Act
 from triagebot.demo.stage import OffScript, Stage
+from triagebot.demo.truth import Agreement
 from triagebot.nightly.report import Observer
 
 
@@ -32,12 +33,16 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scene:
-    """An act that was played. `broken` tells how triagebot broke its promise in it."""
+    """An act that was played. `broken` tells how triagebot broke its promise in it.
+
+    `agreement` compares the model's labels with those that the samples' people set, on all issues by now.
+    """
 
     number: int
     act: Act
     bot: Outcome
     naive: Outcome
+    agreement: Agreement
     broken: tuple[str, ...]
 
 
@@ -61,7 +66,8 @@ def perform(
             done += 2 * act.runs
             compared = beside.submit(_compared, act, other)
             bot, broken = _judged(act, ours)
-            yield Scene(number=number, act=act, bot=bot, naive=compared.result(), broken=broken)
+            agreement = truth.agreement(ours.people, ours.judged)
+            yield Scene(number=number, act=act, bot=bot, naive=compared.result(), agreement=agreement, broken=broken)
             if broken:
                 return
 

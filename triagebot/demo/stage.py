@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triagebot.core.faults import Fault
+from triagebot.core.policy import LabelPolicy
 from triagebot.demo import truth
 from triagebot.demo.truth import Due
-from triagebot.sandbox import faults, github, model, model_rule, samples, server
+from triagebot.sandbox import faults, github, learnt, model, samples, server
 from triagebot.sandbox.arming import Armed, On
 from triagebot.sandbox.hub import TOKEN, Hub
 from triagebot.sandbox.model import Stand
@@ -31,6 +32,9 @@ CONFIG = """\
 # The embedded GitHub shows at once what it stored, and nobody there needs to be spared.
 delivery: {settle: 0.5s, per_second: off, per_hour: off}
 """
+
+SURE = LabelPolicy().min_confidence
+"""How sure of a label the model must be for either bot to set it."""
 
 _PATIENCE = 60.0
 """Seconds after which a process that has not come to its point is given up: many times what a busy machine takes."""
@@ -67,7 +71,10 @@ Maker = Callable[[str, str, Path], Bot]
 
 @dataclass
 class Stage:
-    """What the acts are played on. `due` is what each issue should carry by now."""
+    """What the acts are played on. `due` is what each issue should carry by now.
+
+    `people` are the labels that the samples' people set on each issue, `judged` those that the model gave it.
+    """
 
     hub: Hub
     repo: Repository
@@ -76,6 +83,8 @@ class Stage:
     folder: Path
     advance: Callable[[], None]
     due: dict[int, Due] = field(default_factory=dict)
+    people: dict[int, frozenset[str]] = field(default_factory=dict)
+    judged: dict[int, frozenset[str]] = field(default_factory=dict)
     nights: list[Night] = field(default_factory=list)
 
     # --- the audience and the house
@@ -85,8 +94,15 @@ class Stage:
         chosen = [issue for issue in samples.samples() if issue.number in numbers]
         samples.fill(self.repo, samples.recent(chosen, self.hub.now()))
         for issue in chosen:
-            labels = _judged(issue)
-            self.due[issue.number or 0] = Due(labels=labels, comment=bool(labels))
+            number = issue.number or 0
+            self.people[number] = frozenset(issue.labels)
+            self.judged[number] = labels = self._judged(issue)
+            self.due[number] = Due(labels=labels, comment=bool(labels))
+
+    def _judged(self, issue: ExportedIssue) -> frozenset[str]:
+        """The labels of which the model is sure enough, by asking it beside the bot and not through it."""
+        answer = self.stand.answer((label.name for label in self.repo.labels()), issue.title, issue.body or "")
+        return frozenset(label["name"] for label in answer["labels"] if label["confidence"] >= SURE)
 
     def delete_comment(self, number: int) -> None:
         """A maintainer deletes what the bot wrote on an issue: none is due there any more."""
@@ -192,7 +208,7 @@ class Stage:
 @contextmanager
 def raised(make: Maker, folder: Path, advance: Callable[[], None]) -> Iterator[Stage]:
     """A stage with nothing on it yet; `advance` is called whenever a night has ended."""
-    hub, stand = Hub(), Stand()
+    hub, stand = Hub(), Stand(answer=learnt.answer)
     repo = hub.create_repository(REPO, labels=samples.LABELS.items())
     folder.mkdir()
     with server.serve(github.app(hub)) as github_url, server.serve(model.app(stand)) as model_url:
@@ -241,7 +257,7 @@ def naive(environ: Mapping[str, str]) -> Maker:
         listing = On(method="GET", path="/repos/*/issues")
         return Bot(
             name="the bot without a ledger",
-            command=(sys.executable, "-m", "triagebot.demo.naive", github_url, REPO, TOKEN, model_url),
+            command=(sys.executable, "-m", "triagebot.demo.naive", github_url, REPO, TOKEN, model_url, str(SURE)),
             environ=_inherited(environ),
             lists=listing,
             looks=listing,
@@ -257,8 +273,3 @@ def _inherited(environ: Mapping[str, str]) -> dict[str, str]:
     """Nothing by which a night could leave this machine or touch somebody's own settings and ledger."""
     ours = ("GITHUB_", "OPENAI_", "TRIAGEBOT_", "XDG_")
     return {n: v for n, v in environ.items() if not n.startswith(ours) and not n.upper().endswith("_PROXY")}
-
-
-def _judged(issue: ExportedIssue) -> frozenset[str]:
-    answer = model_rule.answer(samples.LABELS, issue.title, issue.body or "")
-    return frozenset(label["name"] for label in answer["labels"])

@@ -23,6 +23,24 @@ class Due:
         return f"{_comments(int(self.comment))} and {_labels(self.labels)}"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """How many labels both people and the model gave the issues, and how many only one of them."""
+
+    both: int
+    only_people: int
+    only_model: int
+
+
+def agreement(people: Mapping[int, frozenset[str]], model: Mapping[int, frozenset[str]]) -> Agreement:
+    """Compare the labels that each gave, issue by issue."""
+    return Agreement(
+        both=sum(len(people[number] & model[number]) for number in people),
+        only_people=sum(len(people[number] - model[number]) for number in people),
+        only_model=sum(len(model[number] - people[number]) for number in people),
+    )
+
+
 def own(issue: Issue) -> list[Comment]:
     """The comments that the bot's account wrote, whatever they say."""
     return [comment for comment in issue.comments if comment.author.login == BOT]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from triagebot.core import history
 from triagebot.core.actions import PostComment, Receipt, Write
 from triagebot.core.issue import Authorship, Comment, Identity, Label, Repository, Snapshot
 from triagebot.core.rows import Recorded
@@ -45,6 +46,10 @@ class Counter:
         return (Label(name=VOTE.name),)
 
     def sweep(self) -> Iterator[Snapshot]:
+        return iter(())
+
+    def labelled(self, *, since: datetime | None, after: str | None) -> Iterator[history.Page]:
+        del since, after
         return iter(())
 
     def look(self, number: int, recorded: Sequence[Recorded]) -> Snapshot:

@@ -16,7 +16,9 @@ from triagebot.drill.namespace import Namespace
 from triagebot.drill.rounds import Round, Terms
 from triagebot.drill.score import RoundEnds, Rule, Score
 from triagebot.drill.talk import Stopped
+from triagebot.ledger import address as addresses
 from triagebot.ledger import opening
+from triagebot.ledger.address import Server
 from triagebot.ledger.ledger import Ledger
 from triagebot.nightly.report import Observer
 from triagebot.nightly.stop import Stop
@@ -38,7 +40,7 @@ class Plan:
 class Ground:
     """The ledger that a drill works on, as people read it (`told`), and a folder for its own files."""
 
-    address: str
+    address: str = field(repr=False)
     told: str
     folder: Path
 
@@ -63,16 +65,32 @@ class Report:
 def given_ledger(address: str) -> Iterator[Ground]:
     """A ledger that is there and has real rows, which the drill's own stand beside for a while."""
     with tempfile.TemporaryDirectory(prefix="triagebot-drill-") as folder:
-        told = f"{opening.locate(address)}, in rows of its own"
+        told = f"{addresses.parse(address)}, in rows of its own"
         yield Ground(address=address, told=told, folder=Path(folder))
 
 
 @contextmanager
-def own_ledger(beside: Path) -> Iterator[Ground]:
-    """A new ledger in the folder of the real one: the same file system, so the same locks and the same disk.
+def own_ledger(beside: str | Path) -> Iterator[Ground]:
+    """A new ledger where the real one is: the same file system or server, so the same locks and the same disk.
 
-    Where that folder is not there yet, among the system's temporary files. Raises `LedgerUnusable`.
+    Where the file's folder is not there yet, among the system's temporary files. Raises `LedgerUnusable`.
     """
+    place = addresses.parse(beside)
+    with _own_schema(place) if isinstance(place, Server) else _own_file(Path(beside)) as ground:
+        yield ground
+
+
+@contextmanager
+def _own_schema(server: Server) -> Iterator[Ground]:
+    with (
+        tempfile.TemporaryDirectory(prefix="triagebot-drill-") as folder,
+        opening.passing_schema(server, "triagebot_drill") as address,
+    ):
+        yield Ground(address=address, told=f"a schema of its own on {server}", folder=Path(folder))
+
+
+@contextmanager
+def _own_file(beside: Path) -> Iterator[Ground]:
     folder = beside.expanduser().absolute().parent
     told = (
         "a ledger of its own in {}" if folder.is_dir() else f"a ledger of its own in {{}} ({folder} is not there yet)"

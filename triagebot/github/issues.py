@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from triagebot.core.faults import Gone, Misconfigured, Moved, Unclear
@@ -16,8 +17,8 @@ from triagebot.github.records import Json, Lists, Page
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
-_LISTS = {"labels": "labels", "comments": "comments", "timelineItems": "events"}  # name in the schema: document
-_MOST_IDS = 100  # GitHub's bound on `nodes(ids:)`, and on a page
+LISTS = {"labels": "labels", "comments": "comments", "timelineItems": "events"}  # name in the schema: document
+MOST_IDS = 100  # GitHub's bound on `nodes(ids:)`, and on a page
 _SMALLEST_PAGE = 5
 _PATIENCE = 3
 
@@ -59,7 +60,9 @@ def patient(query: Query) -> Query:
 
 
 class Issues:
-    """The issues of one repository, as one account sees them."""
+    """The issues of one repository, as one account sees them. `lists`: the nested lists that its documents ask for."""
+
+    lists: Mapping[str, str] = LISTS
 
     def __init__(self, query: Query, repository: Repository, identity: Identity) -> None:
         self._query = query
@@ -69,12 +72,12 @@ class Issues:
         self._place = {"owner": owner, "name": name}
 
     def sweep(self) -> Iterator[Snapshot]:
-        appetite = Appetite(_MOST_IDS)
+        appetite = Appetite(MOST_IDS)
 
         def page(after: str | None) -> Page:
             return appetite.fill(functools.partial(self._page, after))
 
-        for found in _pages(page(None), page):
+        for found in pages(page(None), page):
             yield from self._known(found.nodes)
 
     def look(self, number: int, recorded: Sequence[Recorded]) -> Snapshot:
@@ -82,17 +85,18 @@ class Issues:
         comments: list[Comment] = []
         gone: set[int] = set()
         issue: Json = {}
+        names: tuple[str, ...] | None = None
         # One request, unless the ledger has recorded more than 100 comments on this issue.
-        for start in range(0, len(known) or 1, _MOST_IDS):
-            some = known[start : start + _MOST_IDS]
+        for start in range(0, len(known) or 1, MOST_IDS):
+            some = known[start : start + MOST_IDS]
             data = self._query("look", **self._place, number=number, recorded=[one.node for one in some])
-            issue = self._issue(data, number)
+            issue, names = self._issue(data, number), records.names(data)
             for one, node in zip(some, records.nodes(data, len(some)), strict=True):
                 comments += self._answering(node, one, gone)
-        return self._ours(self._snapshot(issue, self._query, comments, gone))
+        return replace(self._ours(self._snapshot(issue, self._query, comments, gone)), known=names)
 
     def look_again(self, nodes: Sequence[str]) -> Iterator[Snapshot]:
-        appetite = Appetite(_MOST_IDS)
+        appetite = Appetite(MOST_IDS)
         waiting = list(dict.fromkeys(nodes))
         while waiting:
             found = appetite.fill(functools.partial(self._again, waiting))
@@ -148,8 +152,8 @@ class Issues:
         self, raw: Json, query: Query, comments: Sequence[Comment] = (), gone: set[int] | frozenset[int] = frozenset()
     ) -> Snapshot:
         lists = Lists()
-        for name, document in _LISTS.items():
-            for page in _pages(records.page(raw, name), functools.partial(_more, query, raw, name, document)):
+        for name, document in self.lists.items():
+            for page in pages(records.page(raw, name), functools.partial(_more, query, raw, name, document)):
                 for node in page.nodes:
                     lists.take(name, node, self._identity)
         for comment in comments:  # read by id, which lags less than a list: it has the last word
@@ -164,7 +168,7 @@ def _more(query: Query, raw: Json, name: str, document: str, after: str) -> Page
     return records.page(data, "node", name)
 
 
-def _pages(page: Page, more: Callable[[str], Page]) -> Iterator[Page]:
+def pages(page: Page, more: Callable[[str], Page]) -> Iterator[Page]:
     seen: set[str] = set()
     while True:
         yield page

@@ -27,6 +27,8 @@ from github.Requester import (
 
 import triagebot
 from triagebot.core.faults import TrackerFault, Unclear, Undelivered
+from triagebot.github import wire
+from triagebot.github.credentials import Credential, Given, Signed
 from triagebot.github.wire import Answer
 
 _HEADERS = {"Accept": "application/vnd.github+json"}
@@ -57,6 +59,9 @@ _HANDSHAKE = {
     "UNSUPPORTED_PROTOCOL",
     "WRONG_VERSION_NUMBER",
 }
+
+
+_TUNNEL = "Tunnel connection failed"  # how http.client says that a proxy refused
 
 
 class Redirected(Unclear):
@@ -100,14 +105,17 @@ class _StraightHTTPS(_Straight, HTTPSRequestsConnectionClass):
 class Line(threading.local):
     """A thread's own way to GitHub: PyGithub keeps the request on the connection while it waits for the answer.
 
-    Raises `Undelivered`, `Unclear` or `Redirected`; any status that arrives is an `Answer`.
+    `ca` is a file or folder of the certificate authorities to trust; `None` leaves that to requests. Raises
+    `Undelivered`, `Unclear`, `Redirected`, or what `credential` raises; any status that arrives is an `Answer`.
     """
 
-    def __init__(self, base_url: str, token: str, timeout: int) -> None:
+    def __init__(self, base_url: str, credential: str | Credential, timeout: int, ca: str | None = None) -> None:
         self._port = urlsplit(base_url).port
         self._timeout = timeout
+        self._verify = ca or True
+        self._signed = Signed(Given(credential) if isinstance(credential, str) else credential)
         self._requester = github.Github(
-            auth=github.Auth.Token(token),
+            auth=self._signed,
             base_url=base_url,
             timeout=timeout,
             user_agent=f"triagebot/{triagebot.__version__}",
@@ -128,10 +136,14 @@ class Line(threading.local):
         return self._requester.graphql_url
 
     def read(self, verb: str, url: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """Send something that changes nothing: on the kept connection, a failed GET up to three times more."""
+        """Send something that changes nothing: on the kept connection, a failed GET up to three times more.
+
+        A token that has ended is renewed, once. A write has no need of that: a read comes right before it.
+        """
         if self._kept is None:
             self._kept = self._connect(_READING)
-        return self._exchange(self._kept, verb, url, body)
+        answer = self._exchange(self._kept, verb, url, body)
+        return self._exchange(self._kept, verb, url, body) if self._signed.renewed(answer) else answer
 
     def write(self, verb: str, url: str, body: Mapping[str, Any] | None = None) -> Answer:
         """Send something that changes the world: once, on a fresh connection (a kept one may be half dead)."""
@@ -146,7 +158,8 @@ class Line(threading.local):
 
     def _connect(self, retry: urllib3.Retry | int) -> _StraightHTTP | _StraightHTTPS:
         kind = _StraightHTTPS if self._requester.scheme == "https" else _StraightHTTP
-        return kind(self._requester.hostname, self._port, timeout=self._timeout, retry=retry, pool_size=1)
+        trust: dict[str, Any] = {"verify": self._verify}
+        return kind(self._requester.hostname, self._port, timeout=self._timeout, retry=retry, pool_size=1, **trust)
 
     def _exchange(
         self,
@@ -168,10 +181,22 @@ class Line(threading.local):
 
 def _translated(error: Exception, request: str) -> TrackerFault:
     causes = list(_causes(error))
-    told = next((c.strerror for c in causes if isinstance(c, OSError) and c.strerror), type(causes[-1]).__name__)
+    told = next((words for cause in causes if (words := _words(cause))), type(causes[-1]).__name__)
+    if any(getattr(cause, "reason", None) == "CERTIFICATE_VERIFY_FAILED" for cause in causes):
+        return Undelivered(
+            f"{request} could not be sent, for nobody we trust vouches for the server ({told}): "
+            "name the certificate authority in SSL_CERT_FILE."
+        )
     if any(_unsent(cause) for cause in causes):
         return Undelivered(f"{request} could not be sent ({told}): check the network, the proxy and GITHUB_API_URL.")
     return Unclear(f"{request} got no whole answer ({told}): it may have been carried out.")
+
+
+def _words(cause: BaseException) -> str:
+    """What the system or the proxy said; anything else of the libraries may hold an address with a password."""
+    if not isinstance(cause, OSError):
+        return ""
+    return cause.strerror or (wire.quote(str(cause)) if str(cause).startswith(_TUNNEL) else "")
 
 
 def _unsent(cause: BaseException) -> bool:
@@ -185,7 +210,7 @@ def _unsent(cause: BaseException) -> bool:
     )
     if isinstance(cause, never) or getattr(cause, "reason", None) in _HANDSHAKE:
         return True
-    return isinstance(cause, OSError) and str(cause).startswith("Tunnel connection failed")
+    return isinstance(cause, OSError) and str(cause).startswith(_TUNNEL)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
 
 from triagebot.core import text
@@ -165,6 +166,19 @@ def snapshot(raw: Json, lists: Lists, *, gone: frozenset[int] = frozenset()) -> 
         deletions=tuple(lists.deletions),
         gone=gone,
     )
+
+
+@_shaped
+def names(data: Json) -> tuple[str, ...] | None:
+    """The repository's label names out of a look, or `None` where there are more than one page holds."""
+    listed = page(data, "repository", "labels")
+    return None if listed.following else tuple(_string(node["name"]) for node in listed.nodes)
+
+
+@_shaped
+def updated(raw: Json) -> datetime:
+    """When anything of an issue changed last."""
+    return wire.moment(raw["updatedAt"])
 
 
 @_shaped

@@ -8,14 +8,19 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from triagebot.core import history
 from triagebot.core.actions import MinimizeComment, Receipt, Write
 from triagebot.core.faults import Gone, Limited, Misconfigured, Refused, TrackerFault, Unclear, Undelivered
 from triagebot.core.issue import Comment, Identity, Label, Repository, Snapshot
 from triagebot.core.rows import Recorded
-from triagebot.github import documents, envelope, receipts, records, wire
+from triagebot.github import documents, envelope, receipts, records, survey, wire
+from triagebot.github.archive import Archive
+from triagebot.github.credentials import Credential, Given
 from triagebot.github.issues import Issues, patient
 from triagebot.github.line import Line, Redirected
 from triagebot.github.records import Json
@@ -31,20 +36,27 @@ _MOVES = {301, 307, 308}  # a 302 leads to a login page
 class GitHubTracker:
     """One repository on GitHub, by one token.
 
-    `base_url` is the REST API's (`https://api.github.com`, or `https://HOST/api/v3`), `repo` is
-    OWNER/NAME, `also` the logins that wrote for the bot before, `timeout` whole seconds between
-    two signs of life. Raises `Misconfigured` for values that cannot work.
+    `base_url` is the REST API's (`https://api.github.com`, or `https://HOST/api/v3`), `token` a text or
+    another credential, `repo` is OWNER/NAME, `also` the logins that wrote for the bot before, `timeout`
+    whole seconds between two signs of life, `ca` a file or folder of the authorities to trust.
+    Raises `Misconfigured` for values that cannot work.
     """
 
     def __init__(
-        self, base_url: str, token: str, repo: str, also: frozenset[str] = frozenset(), timeout: int = 15
+        self,
+        base_url: str,
+        token: str | Credential,
+        repo: str,
+        also: frozenset[str] = frozenset(),
+        timeout: int = 15,
+        ca: str | None = None,
     ) -> None:
-        _check(base_url, token, repo)
+        _check(base_url, token if isinstance(token, str) else "-", repo)
         self._base_url = base_url.rstrip("/")
-        self._token = token
+        self._credential = Given(token) if isinstance(token, str) else token
         self._asked = repo
         self._also = also
-        self._line = Line(self._base_url, token, timeout)
+        self._line = Line(self._base_url, self._credential, timeout, ca)
         self._found: Repository | None = None
         self._viewer: Identity | None = None
 
@@ -64,9 +76,10 @@ class GitHubTracker:
         if answer.status != 200:
             raise self._unresolved(answer)
         try:
-            self._found = records.repository(answer.json(), token=self._token)
+            found = records.repository(answer.json(), token=self._credential.token())
         except Unclear as odd:
             raise Misconfigured(f"{answer}, yet not with a repository. {self._mend}") from odd
+        self._found = replace(found, permission=self._credential.granted or found.permission)
         if self._found.name.casefold() != self._asked.casefold():
             _log.warning("%s is called %s now: put that name into the schedule.", self._asked, self._found.name)
         return self._found
@@ -109,6 +122,22 @@ class GitHubTracker:
     def comment(self, recorded: Recorded) -> Comment | None:
         return self._issues.comment(recorded)
 
+    def labelled(self, *, since: datetime | None, after: str | None) -> Iterator[history.Page]:
+        return Archive(self._query, self._home, self._me).labelled(since=since, after=after)
+
+    @property
+    def granted(self) -> str | None:
+        """What an App may do with issues (`WRITE`, `READ`); `None` for any other credential."""
+        return self._credential.granted
+
+    def account_facts(self) -> survey.Account:
+        """What GitHub tells about the token and the clock. Costs nothing of the hourly quota."""
+        return survey.account(self._line.read("GET", f"{self._base_url}/rate_limit"))
+
+    def newest(self) -> survey.Traces:
+        """Who wrote as triagebot on the newest issues, open or closed: one request."""
+        return survey.traces(self._query("newest", **self._place), self._me)
+
     def send(self, write: Write) -> Receipt:
         home = self._home
         if isinstance(write, MinimizeComment):
@@ -130,6 +159,11 @@ class GitHubTracker:
     @property
     def _issues(self) -> Issues:
         return Issues(self._query, self._home, self._me)
+
+    @property
+    def _place(self) -> dict[str, str]:
+        owner, name = self._home.name.split("/", 1)
+        return {"owner": owner, "name": name}
 
     def _query(self, document: str, /, **variables: Any) -> Json:
         body = {"query": documents.document(document), "variables": variables}

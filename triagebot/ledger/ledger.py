@@ -18,7 +18,7 @@ from triagebot.core.key import Ref
 from triagebot.core.rows import Claim, Memory, Night, OutboxRow, Parcel, Planned, Recorded, RowStatus, Unclaimed
 from triagebot.core.verdict import Usage, Verdict
 from triagebot.ledger import events, outbox, pace, records, reports, runs
-from triagebot.ledger.statements import Conflict, Database
+from triagebot.ledger.statements import Conflict, Database, Transaction
 
 
 class Ledger:
@@ -46,174 +46,182 @@ class Ledger:
     def owner(self) -> str:
         return self._owner
 
+    @property
+    def database(self) -> Database:
+        """For what goes round the rules: a copy of everything."""
+        return self._database
+
     # --- nights
 
     def open_night(self, *, repo_id: int, repo: str, day: date) -> Night:
-        with self._database.transaction() as tx:
+        def opened(tx: Transaction) -> Night:
             runs.lapse(tx, repo_id=repo_id, owner=self._owner)
             first = tx.first("finished_night", repo_id=repo_id) is None
             row = tx.one("open_night", repo_id=repo_id, repo=repo, day=day.isoformat(), owner=self._owner)
             events.record(tx, "night opened", owner=self._owner, repo_id=repo_id, night=row["id"])
             return Night(id=row["id"], repo_id=repo_id, day=day, first=first)
 
+        return self._database.write(opened)
+
     def close_night(self, night: Night, *, how: str, counts: Mapping[str, int]) -> None:
-        with self._database.transaction() as tx:
+        def closed(tx: Transaction) -> None:
             ended = {"how": how, "counts": json.dumps(dict(counts))}
             if tx.first("close_night", id=night.id, owner=self._owner, **ended) is None:
                 raise LeaseLost(f"night {night.id}: was opened by another process; only that one can close it")
             events.record(tx, "night closed", owner=self._owner, repo_id=night.repo_id, night=night.id, detail=how)
 
+        self._database.write(closed)
+
     # --- runs
 
     def recall(self, repo_id: int, issue: int, digest: str) -> Memory:
-        with self._database.read() as tx:
-            return records.memory(tx, repo_id, issue, digest)
+        return self._database.view(lambda tx: records.memory(tx, repo_id, issue, digest))
 
     def claim(self, ref: Ref, night: Night, *, lease: float, again: bool = False) -> Claim | Unclaimed:
+        def claimed(tx: Transaction) -> Claim | Unclaimed:
+            return runs.claim(tx, ref, night, owner=self._owner, lease=lease, again=again)
+
         try:
-            with self._database.transaction() as tx:
-                return runs.claim(tx, ref, night, owner=self._owner, lease=lease, again=again)
+            return self._database.write(claimed)
         except Conflict:
             return Unclaimed.HELD  # another day's key of this issue is running
         except LedgerBusy:
             return Unclaimed.BUSY
 
     def finish(self, claim: Claim, verdict: Verdict, planned: Sequence[Planned], usage: Usage) -> None:
-        with self._database.transaction() as tx:
-            runs.finish(tx, claim, verdict, planned, usage)
+        self._database.write(lambda tx: runs.finish(tx, claim, verdict, planned, usage))
 
     def fail(self, claim: Claim, reason: str, usage: Usage) -> None:
-        with self._database.transaction() as tx:
-            runs.fail(tx, claim, reason, usage)
+        self._database.write(lambda tx: runs.fail(tx, claim, reason, usage))
 
     def release(self, claim: Claim, reason: str, usage: Usage) -> None:
-        with self._database.transaction() as tx:
-            runs.release(tx, claim, reason, usage)
+        self._database.write(lambda tx: runs.release(tx, claim, reason, usage))
 
     def adopt(self, ref: Ref, night: Night, comment: Recorded) -> bool:
-        with self._database.transaction() as tx:
-            return runs.adopt(tx, ref, night, comment, owner=self._owner)
+        return self._database.write(lambda tx: runs.adopt(tx, ref, night, comment, owner=self._owner))
 
     # --- outbox
 
     def mend(self, ref: Ref, planned: Planned, *, revise: bool = False) -> bool:
-        with self._database.transaction() as tx:
-            return outbox.mend(tx, ref, planned, revise=revise, owner=self._owner)
+        return self._database.write(lambda tx: outbox.mend(tx, ref, planned, revise=revise, owner=self._owner))
 
     def next_due(self, repo_id: int, night: Night) -> float | None:
-        with self._database.read() as tx:
-            return outbox.next_due(tx, repo_id, night, settle=self._settle)
+        return self._database.view(lambda tx: outbox.next_due(tx, repo_id, night, settle=self._settle))
 
     def claim_parcel(self, repo_id: int, night: Night, *, lease: float) -> Parcel | None:
         """The rows carry the status in which the claim found them: after `unknown`, a write may be out there."""
+
+        def claimed(tx: Transaction) -> Parcel | None:
+            return outbox.claim_parcel(tx, repo_id, night, owner=self._owner, lease=lease, settle=self._settle)
+
         try:
-            with self._database.transaction() as tx:
-                return outbox.claim_parcel(tx, repo_id, night, owner=self._owner, lease=lease, settle=self._settle)
+            return self._database.write(claimed)
         except Conflict:
             return None  # two texts of one issue may not be in flight at once: not claimable now
 
     def renew(self, row: OutboxRow, *, lease: float) -> None:
-        with self._database.transaction() as tx:
-            outbox.write(tx, "renew", row, lease=lease)
+        self._write("renew", row, lease=lease)
 
     def sent(self, row: OutboxRow, comment: Recorded | None) -> None:
         remote = {"remote_id": comment and comment.id, "remote_node": comment and comment.node}
-        with self._database.transaction() as tx:
-            outbox.write(tx, "sent", row, what="sent", **remote)
+        self._write("sent", row, what="sent", **remote)
 
     def postpone(self, row: OutboxRow, *, seconds: float, reason: str) -> None:
-        with self._database.transaction() as tx:
-            outbox.write(tx, "postpone", row, what="postponed", seconds=seconds, reason=reason)
+        self._write("postpone", row, what="postponed", seconds=seconds, reason=reason)
 
     def unclear(self, row: OutboxRow, *, settle: float, reason: str) -> None:
-        limit = outbox.MAX_UNPROVEN
-        with self._database.transaction() as tx:
-            outbox.write(tx, "unclear", row, what="unclear", settle=settle, reason=reason, max_unproven=limit)
+        self._write("unclear", row, what="unclear", settle=settle, reason=reason, max_unproven=outbox.MAX_UNPROVEN)
 
     def rest(self, row: OutboxRow, night: Night, *, reason: str) -> None:
-        with self._database.transaction() as tx:
-            outbox.write(tx, "rest", row, what="resting", night=night.id, reason=reason)
+        self._write("rest", row, what="resting", night=night.id, reason=reason)
 
     def withdraw(self, row: OutboxRow, *, reason: str) -> None:
-        with self._database.transaction() as tx:
-            outbox.write(tx, "end_row", row, what="withdrawn", status=RowStatus.WITHDRAWN, reason=reason)
+        self._write("end_row", row, what="withdrawn", status=RowStatus.WITHDRAWN, reason=reason)
 
     def bury(self, row: OutboxRow, *, reason: str) -> None:
-        with self._database.transaction() as tx:
-            outbox.write(tx, "end_row", row, what="dead", status=RowStatus.DEAD, reason=reason)
+        self._write("end_row", row, what="dead", status=RowStatus.DEAD, reason=reason)
+
+    def _write(self, statement: str, row: OutboxRow, *, what: str = "", **values: object) -> None:
+        self._database.write(lambda tx: outbox.write(tx, statement, row, what=what, **values))
 
     def keep_comment(self, repo_id: int, issue: int, comment: Recorded) -> None:
-        with self._database.transaction() as tx:
-            outbox.keep_comment(tx, repo_id, issue, comment, owner=self._owner)
+        self._database.write(lambda tx: outbox.keep_comment(tx, repo_id, issue, comment, owner=self._owner))
 
     def waiting(self, repo_id: int) -> Mapping[str, int]:
-        with self._database.read() as tx:
-            return outbox.waiting(tx, repo_id)
+        return self._database.view(lambda tx: outbox.waiting(tx, repo_id))
 
     # --- deleted comments
 
     def silence(self, repo_id: int, issue: int, *, reason: str) -> None:
-        with self._database.transaction() as tx:
+        def silenced(tx: Transaction) -> None:
+            tx.hold(repo_id, issue)
             tx.all("silence", repo_id=repo_id, issue=issue, reason=reason)
             events.record(tx, "silenced", owner=self._owner, repo_id=repo_id, issue=issue, detail=reason)
 
+        self._database.write(silenced)
+
     def lift_silence(self, repo_id: int, issue: int, *, settled: frozenset[str]) -> None:
-        with self._database.transaction() as tx:
+        def lifted(tx: Transaction) -> None:
+            tx.hold(repo_id, issue)
             known = records.silence(tx, repo_id, issue).settled | settled
             tx.all("lift_silence", repo_id=repo_id, issue=issue, settled=json.dumps(sorted(known)))
             events.record(tx, "silence lifted", owner=self._owner, repo_id=repo_id, issue=issue)
 
+        self._database.write(lifted)
+
     # --- pace
 
     def reserve_slot(self, account: tuple[str, str], *, per_second: float | None, per_hour: int | None) -> float:
-        with self._database.transaction() as tx:
-            return pace.reserve_slot(tx, account, per_second=per_second, per_hour=per_hour)
+        return self._database.write(lambda tx: pace.reserve_slot(tx, account, per_second=per_second, per_hour=per_hour))
 
     def gate(self, account: tuple[str, str]) -> float:
-        with self._database.read() as tx:
-            seconds = pace.gate(tx, account)
+        seconds = self._database.view(lambda tx: pace.gate(tx, account))
         if seconds > pace.LONGEST:
-            with self._database.transaction() as tx:
-                pace.shorten_gate(tx, account)
+            self._database.write(lambda tx: pace.shorten_gate(tx, account))
         return min(seconds, pace.LONGEST)
 
     def close_gate(self, account: tuple[str, str], *, seconds: float | None) -> float:
-        with self._database.transaction() as tx:
-            return pace.close_gate(tx, account, seconds=seconds, owner=self._owner)
+        return self._database.write(lambda tx: pace.close_gate(tx, account, seconds=seconds, owner=self._owner))
 
     def open_gate(self, account: tuple[str, str]) -> None:
-        with self._database.transaction() as tx:
-            pace.open_gate(tx, account)
+        self._database.write(lambda tx: pace.open_gate(tx, account))
 
     # --- what people ask
 
     def status(self, repo: str | None = None, *, limit: int = 14) -> reports.Status:
         """Where the work stands, for one repository by name or for all; the newest `limit` nights and days."""
-        with self._database.read() as tx:
-            return reports.status(tx, repo, limit=limit)
+        return self._database.view(lambda tx: reports.status(tx, repo, limit=limit))
 
     def history(self, repo_id: int, issue: int) -> tuple[reports.Entry, ...]:
         """Everything known of one issue, oldest first."""
-        with self._database.read() as tx:
-            return reports.history(tx, repo_id, issue)
+        return self._database.view(lambda tx: reports.history(tx, repo_id, issue))
 
     def repositories(self) -> tuple[tuple[int, str], ...]:
         """The id and the latest name of every repository that had a night."""
-        with self._database.read() as tx:
-            return reports.repositories(tx)
+        return self._database.view(reports.repositories)
 
     def retry(self, repo_id: int | None = None, issue: int | None = None) -> int:
         """Give dead and failed rows new tries, of all repositories and issues or of one; returns how many."""
-        with self._database.transaction() as tx:
-            asked = {"repo_id": repo_id or 0, "issue": issue or 0}
+        asked = {"repo_id": repo_id or 0, "issue": issue or 0}
+
+        def retried(tx: Transaction) -> int:
             return runs.retry(tx, **asked, owner=self._owner) + outbox.retry(tx, **asked, owner=self._owner)
+
+        return self._database.write(retried)
+
+    def prune(self, *, older_than: float) -> Mapping[str, int]:
+        """Drop what ended more than `older_than` seconds ago and no night needs; returns how much of what."""
+        return self._database.write(lambda tx: reports.prune(tx, older_than=older_than))
 
     # --- what a drill leaves
 
     def forget(self, repo_id: int, account: tuple[str, str]) -> None:
-        """Take out everything about a repository, its journal included, and the pace of an account. For drills only:
-        nothing else in the ledger is ever deleted."""
-        with self._database.transaction() as tx:
-            for statement in ("forget_runs", "forget_outbox", "forget_events", "forget_tombstones", "forget_nights"):
+        """Take out everything about a repository, its journal included, and the pace of an account. For drills only."""
+        tables = ("forget_runs", "forget_outbox", "forget_events", "forget_tombstones", "forget_nights")
+
+        def forgotten(tx: Transaction) -> None:
+            for statement in tables:
                 tx.all(statement, repo_id=repo_id)
             tx.all("forget_pace", host=account[0], account=account[1])
+
+        self._database.write(forgotten)

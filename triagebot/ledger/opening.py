@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import functools
+import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from triagebot.core.faults import LedgerUnusable, Misconfigured
-from triagebot.ledger import sqlite
+from triagebot.ledger import address as addresses
+from triagebot.ledger import copying, sqlite
+from triagebot.ledger.address import Server
 from triagebot.ledger.ledger import Ledger
+from triagebot.ledger.statements import Database
 
 
 def open_ledger(
@@ -19,15 +26,23 @@ def open_ledger(
     must_exist: bool = False,
     settle: float = 60.0,
     timeout: float = sqlite.BUSY_SECONDS,
+    connections: int = 4,
     now: Callable[[], float] | None = None,
 ) -> Ledger:
-    """Open, create or migrate the ledger at a path or `sqlite:///` address.
+    """Open, create or migrate the ledger at a path, a `sqlite:///` or a `postgresql://` address.
 
     `must_exist` creates nothing. `settle` is how long after a crash the tracker may still show a write,
-    `timeout` how long to wait for a lock, both in seconds; `now` stands in for the database's clock in
-    tests. Raises `LedgerUnusable`, `LedgerBusy` or, for an address that names no file, `Misconfigured`.
+    `timeout` how long to wait for a lock, both in seconds; a server gets at most so many `connections`; `now`
+    stands in for the database's clock in tests. Raises `LedgerUnusable`, `LedgerBusy` or, for an address that
+    names nothing, `Misconfigured`.
     """
-    database = sqlite.open_file(locate(address), must_exist=must_exist, timeout=timeout, now=now)
+    place = addresses.parse(address)
+    database: Database
+    if isinstance(place, Server):
+        server = dialect(place)
+        database = server.open_schema(place, must_exist=must_exist, timeout=timeout, connections=connections, now=now)
+    else:
+        database = sqlite.open_file(place, must_exist=must_exist, timeout=timeout, now=now)
     return Ledger(database, settle=settle)
 
 
@@ -42,7 +57,10 @@ def throwaway_copy(address: str | Path, *, settle: float = 60.0, now: Callable[[
     The ledger itself does not change by a byte. Where there is none yet, the copy is an empty one and
     none is created. Raises what `open_ledger` raises.
     """
-    source = locate(address)
+    place = addresses.parse(address)
+    if isinstance(place, Server):
+        return _thrown_away_rows(place, settle=settle, now=now)
+    source = place
     try:
         return _thrown_away(source if source.exists() else None, settle=settle, now=now)
     except OSError as error:
@@ -65,24 +83,101 @@ def _thrown_away(source: Path | None, *, settle: float, now: Callable[[], float]
         raise
 
 
-def locate(address: str | Path) -> Path:
-    """The file that `address` names: a path, `sqlite:///relative/path` or `sqlite:////absolute/path`.
-
-    Raises `Misconfigured`; an address that is no path may hold a password and is not repeated.
-    """
-    text = str(address)
-    scheme, separator, rest = text.partition("://")
-    if separator and scheme in {"postgresql", "postgres"}:
-        raise Misconfigured(
-            "ledger: PostgreSQL comes with the extra `postgres`, which is not in this version; "
-            "name a file or sqlite:///PATH instead"
-        )
-    if separator and (scheme != "sqlite" or not rest.startswith("/")):
-        raise Misconfigured("ledger: the address must be a path, sqlite:///PATH or sqlite:////ABSOLUTE/PATH")
-    path = rest[1:] if separator else text
-    if not path:
-        raise Misconfigured("ledger: no path is given; name a file for it")
+def _thrown_away_rows(server: Server, *, settle: float, now: Callable[[], float] | None) -> Ledger:
+    copy = throwaway(settle=settle, now=now)
     try:
-        return Path(path).expanduser().resolve()
-    except (OSError, RuntimeError) as error:
-        raise Misconfigured(f"ledger: {path} leads nowhere ({error}); name another file") from error
+        source = dialect(server).open_unchanged(server)
+        if source is not None:
+            with closing(source):
+                copying.copy(source, copy.database, called=f"copy of {server}")
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def copy(source: str | Path, target: str | Path) -> copying.Copied:
+    """Put everything that the ledger `source` knows into the new ledger `target`, or nothing at all.
+
+    Raises `Misconfigured` where `target` knows something already, and what `open_ledger` raises.
+    """
+    with open_ledger(source, must_exist=True) as old, open_ledger(target) as new:
+        return copying.copy(old.database, new.database, called=str(addresses.parse(target)))
+
+
+def backup(address: str | Path, target: Path) -> Path:
+    """Copy the ledger to the new file `target`, by the database's own means; returns where the ledger lies.
+
+    A copy of a file that is being written to holds half of it, and what a crash left lies in a second file
+    (sqlite.org/howtocorrupt.html, section 1.2). `target` is one file, readable by its owner only, and is there
+    whole or not at all. Not a byte of the ledger changes. Raises `Misconfigured` where `target` exists or cannot
+    be written, `LedgerUnusable` where there is no ledger or no sound one, `LedgerBusy` while it is locked.
+    """
+    source = locate(address)
+    if not source.exists():
+        raise LedgerUnusable(f"no ledger at {source} yet: run `triagebot run` first, or name another ledger")
+    try:
+        _back_up(source, target)
+    except FileExistsError as error:
+        raise Misconfigured(f"{target} exists already, and a backup overwrites nothing; name a new file.") from error
+    except OSError as error:
+        raise Misconfigured(
+            f"{target} cannot be written ({error.strerror}); name a file in a folder that is there, and that you "
+            "may write to."
+        ) from error
+    return source
+
+
+def _back_up(source: Path, target: Path) -> None:
+    if os.path.lexists(target):
+        raise FileExistsError(target)
+    # Beside the target, so that the last step is one step: a link to a name that is taken fails.
+    with tempfile.TemporaryDirectory(prefix=".triagebot-", dir=target.parent) as folder:
+        copy = Path(folder) / "ledger.db"
+        sqlite.copy_file(source, copy)
+        sqlite.check_file(copy, called=source)
+        copy.chmod(0o600)
+        _to_disk(copy)
+        os.link(copy, target)
+    _to_disk(target.parent)
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def locate(address: str | Path) -> Path:
+    """The file that `address` names. Raises `Misconfigured`, also where it names a server."""
+    place = addresses.parse(address)
+    if isinstance(place, Server):
+        raise Misconfigured(
+            f"ledger {place}: lies on a server; back it up with pg_dump --schema={place.schema}, or copy it to a file "
+            "with `triagebot ledger copy`"
+        )
+    return place
+
+
+@contextmanager
+def passing_schema(server: Server, prefix: str) -> Iterator[str]:
+    """The address of a new ledger in the same database, which is removed in the end. Raises what `open_ledger` does."""
+    address = server.beside(f"{prefix}_{secrets.token_hex(6)}")
+    try:
+        open_ledger(address).close()
+        yield address
+    finally:
+        dialect(server).drop_schema(addresses.parse(address))
+
+
+def dialect(place: Server) -> ModuleType:
+    """What speaks to servers. Raises `Misconfigured` where its library is not installed."""
+    try:
+        from triagebot.ledger import postgres
+    except ImportError as error:
+        raise Misconfigured(
+            f"ledger {place}: PostgreSQL needs the extra `postgres`; install it with pip install 'triagebot[postgres]'"
+        ) from error
+    return postgres

@@ -13,6 +13,7 @@ from triagebot.ledger.statements import Row, Transaction
 
 MAX_UNPROVEN = 3  # nights without proof of what became of a write
 
+_CANDIDATES = 64  # due rows that a courier considers: more than all other couriers can hold
 _OPENED = (RowStatus.SENT, RowStatus.WITHDRAWN)
 
 
@@ -36,6 +37,7 @@ def supersede(tx: Transaction, ref: Ref, action: Action, *, digest: str, owner: 
 
 
 def mend(tx: Transaction, ref: Ref, planned: Planned, *, revise: bool, owner: str) -> bool:
+    tx.hold(ref.repo_id, ref.issue)
     known = tx.first("status_of", **_place(ref, planned.action), digest=ref.digest)
     if known is not None and known["status"] not in _OPENED:
         return False
@@ -55,6 +57,7 @@ def record_standing(tx: Transaction, ref: Ref, comment: Recorded, *, owner: str)
 
 
 def keep_comment(tx: Transaction, repo_id: int, issue: int, comment: Recorded, *, owner: str) -> None:
+    tx.hold(repo_id, issue)
     kept = {"remote_id": comment.id, "remote_node": comment.node}
     for row in tx.all("keep_comment", repo_id=repo_id, issue=issue, **kept):
         events.record_row(tx, "kept", {**row, "reason": f"comment {comment.id}"}, owner=owner)
@@ -70,7 +73,11 @@ def claim_parcel(
     """Raises `Conflict` where two texts would be in flight at once."""
     for row in tx.all("lapse_sendings", repo_id=repo_id, settle=settle, max_unproven=MAX_UNPROVEN):
         events.record_row(tx, "dead" if row["status"] == RowStatus.DEAD else "crashed", row, owner=owner)
-    claimed = tx.all("claim_parcel", repo_id=repo_id, night=night.id, owner=owner, lease=lease)
+    taken = {"night": night.id, "owner": owner, "lease": lease}
+    issue = _held(tx, repo_id, night)
+    # Asked anew now that the issue is held: what was due before may have been claimed, or superseded, meanwhile.
+    due = tx.all("due_rows", repo_id=repo_id, night=night.id, issue=issue, most=_CANDIDATES) if issue else ()
+    claimed = [row for each in due for row in tx.all("claim_row", id=each["id"], **taken)]
     if not claimed:
         return None
     for row in claimed:
@@ -84,6 +91,18 @@ def claim_parcel(
     )
 
 
+def _held(tx: Transaction, repo_id: int, night: Night) -> int | None:
+    """The issue that has waited longest, of those that no other transaction holds, and from now on this one does.
+
+    An issue's rows go together, so it is the issue that is skipped where another courier has it, not single rows.
+    """
+    due = tx.all("due_rows", repo_id=repo_id, night=night.id, issue=0, most=_CANDIDATES)
+    for issue in dict.fromkeys(int(row["issue"]) for row in due):
+        if tx.one("try_to_hold_issue", repo_id=repo_id, issue=issue)["held"]:
+            return issue
+    return None
+
+
 def next_due(tx: Transaction, repo_id: int, night: Night, *, settle: float) -> float | None:
     due = tx.one("next_due", repo_id=repo_id, night=night.id, settle=settle)
     return None if due["seconds"] is None else max(0.0, due["seconds"])
@@ -91,6 +110,7 @@ def next_due(tx: Transaction, repo_id: int, night: Night, *, settle: float) -> f
 
 def write(tx: Transaction, statement: str, row: OutboxRow, *, what: str = "", **values: object) -> Row:
     """A write that only the holder of the row can make, and its line in the journal. Raises `LeaseLost`."""
+    tx.hold(row.ref.repo_id, row.ref.issue)
     written = tx.first(statement, id=row.id, owner=row.owner, attempt=row.attempt, **values)
     if written is None:
         raise LeaseLost(

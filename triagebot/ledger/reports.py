@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from triagebot.core.verdict import Usage
@@ -122,6 +122,18 @@ def history(tx: Transaction, repo_id: int, issue: int) -> tuple[Entry, ...]:
         *(_entry("tombstone", "reason", ("noticed_at",), row) for row in tx.all("tombstone", **here)),
     )
     return tuple(sorted(stored, key=lambda entry: entry.at))
+
+
+def prune(tx: Transaction, *, older_than: float) -> dict[str, int]:
+    """Drop what was last touched more than `older_than` seconds ago, and count it by table."""
+    now = datetime.fromisoformat(tx.one("clock")["utc"])
+    before = (now - timedelta(seconds=older_than)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return {
+        "events": len(tx.all("prune_events", before=before)),
+        "nights": len(tx.all("prune_nights", before=before, good=GOOD)),
+        "runs": len(tx.all("prune_runs", before=before)),
+        "writes": len(tx.all("prune_outbox", before=before)),
+    }
 
 
 def _named(tx: Transaction, repo: str) -> int | None:

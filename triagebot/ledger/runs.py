@@ -19,6 +19,7 @@ def claim(
     tx: Transaction, ref: Ref, night: Night, *, owner: str, lease: float, again: bool = False
 ) -> Claim | Unclaimed:
     """Raises `Conflict` where another day's key of the issue is running."""
+    tx.hold(ref.repo_id, ref.issue)
     lapse(tx, repo_id=ref.repo_id, issue=ref.issue, key=ref.key, owner=owner)
     won = tx.first(
         "claim",
@@ -76,6 +77,7 @@ def release(tx: Transaction, claim: Claim, reason: str, usage: Usage) -> None:
 
 
 def adopt(tx: Transaction, ref: Ref, night: Night, comment: Recorded, *, owner: str) -> bool:
+    tx.hold(ref.repo_id, ref.issue)
     day = ref.day.isoformat()
     verdict = Verdict(outcome=Outcome.STANDING)
     found = {"outcome": verdict.outcome, "verdict": verdict.to_json(), "owner": owner}
@@ -101,6 +103,7 @@ def _give_up(tx: Transaction, digest: str, *, owner: str, attempt: int, night: i
 
 def _write(tx: Transaction, statement: str, claim: Claim, usage: Usage, **values: object) -> None:
     """A write that only the holder of the claim can make. Raises `LeaseLost`."""
+    tx.hold(claim.ref.repo_id, claim.ref.issue)
     spent = {"requests": usage.requests, "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}
     fence = {"owner": claim.owner, "attempt": claim.attempt}
     if tx.first(statement, **_identity(claim.ref), **fence, **spent, **values) is None:

@@ -8,13 +8,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from triagebot.core.faults import LedgerBusy, LedgerUnusable
 from triagebot.ledger import sqlite_faults, sqlite_files, statements
 from triagebot.ledger.sqlite_files import MOVE_ASIDE
-from triagebot.ledger.statements import Row, Transaction
+from triagebot.ledger.statements import Row, T, Transaction
 
 BUSY_SECONDS = 30.0
 
@@ -26,6 +26,10 @@ _MACROS = {
     "max": "max",
     "min": "min",
     "serial": "INTEGER PRIMARY KEY",
+    "hold": "1",  # one writer at a time holds everything
+    "try_to_hold": "1",
+    "skip_locked": "",
+    "numbered": "1",
 }
 _TEST_MACROS = _MACROS | {
     "now": "triagebot_now()",
@@ -75,6 +79,14 @@ class SQLite:
         self._connections: list[_Held] = []
         self._closed = False
 
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        with self.transaction() as transaction:
+            return work(transaction)
+
+    def view(self, work: Callable[[Transaction], T]) -> T:
+        with self.read() as transaction:
+            return work(transaction)
+
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         # IMMEDIATE: a deferred transaction that reads and then writes fails at once, without waiting, when
@@ -113,7 +125,7 @@ class SQLite:
             try:
                 connection.execute(begin)
                 self._check_version(connection)
-                yield Transaction(functools.partial(_rows, connection), self._sql)
+                yield Transaction(functools.partial(_rows, connection), self._sql, connection.executemany)
                 connection.execute("COMMIT")
             except BaseException:
                 connection.rollback()
@@ -178,10 +190,7 @@ class SQLite:
     def _open(self) -> None:
         with sqlite_faults.translated(self._called, self._timeout):
             connection = self._connection()
-            version = self._version(connection)
-            verdict = connection.execute("PRAGMA quick_check(1)").fetchall()[0][0]
-            if verdict != "ok":
-                raise LedgerUnusable(f"ledger {self._called}: is damaged ({' '.join(verdict.split())}); {MOVE_ASIDE}")
+            version = self._sound(connection)
             if connection.execute("PRAGMA journal_mode = WAL").fetchall()[0][0] != "wal":
                 raise LedgerUnusable(
                     f"ledger {self._called}: its file system cannot hold SQLite's write-ahead log; "
@@ -189,6 +198,18 @@ class SQLite:
                 )
             if version < len(self._migrations):
                 self._migrate(connection)
+
+    def check(self) -> None:
+        """Raise `LedgerUnusable` where the file is no ledger, a damaged one or a newer one. Migrates nothing."""
+        with sqlite_faults.translated(self._called, self._timeout):
+            self._sound(self._connection())
+
+    def _sound(self, connection: sqlite3.Connection) -> int:
+        """The schema's version, once nothing speaks against the file."""
+        version = self._version(connection)
+        if (verdict := connection.execute("PRAGMA quick_check(1)").fetchall()[0][0]) != "ok":
+            raise LedgerUnusable(f"ledger {self._called}: is damaged ({' '.join(verdict.split())}); {MOVE_ASIDE}")
+        return version
 
     def _version(self, connection: sqlite3.Connection) -> int:
         version = _pragma(connection, "user_version")
@@ -235,6 +256,12 @@ def open_file(
         database.close()
         raise
     return database
+
+
+def check_file(path: Path, *, called: Path) -> None:
+    """Raise `LedgerUnusable` where `path`, `called` so in the sentence, is no sound ledger of this version or older."""
+    with closing(SQLite(path, called=called)) as database:
+        database.check()
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -16,14 +16,14 @@ _NETWORK = frozenset(
     | {f"fuse.{name}" for name in ("blobfuse", "blobfuse2", "ceph", "davfs2", "gcsfuse", "glusterfs", "mfs")}
     | {f"fuse.{name}" for name in ("rclone", "s3fs", "sshfs")}
 )
-_MOUNTS = Path("/proc/self/mounts")
+MOUNTS = Path("/proc/self/mounts")
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _SIDES = ("", "-wal", "-shm")
 
 MOVE_ASIDE = "move it aside together with its -wal and -shm files; the next run goes on from the markers on the issues"
 
 
-def prepare(path: Path, *, must_exist: bool = False, mounts: Path = _MOUNTS) -> None:
+def prepare(path: Path, *, must_exist: bool = False, mounts: Path = MOUNTS) -> None:
     """Make sure that `path` can be a ledger, and create it empty (mode 0600) if it is not there.
 
     Raises `LedgerUnusable`, which names the path, the reason and the way out.
@@ -43,9 +43,9 @@ def prepare(path: Path, *, must_exist: bool = False, mounts: Path = _MOUNTS) -> 
         ) from error
 
 
-def refuse_network(path: Path, mounts: Path = _MOUNTS) -> None:
+def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
     """Raise `LedgerUnusable` where `path` lies on a network file system."""
-    kind = _file_system(path, mounts)
+    kind = file_system(path, mounts)
     if kind in _NETWORK:
         raise LedgerUnusable(
             f"ledger {path}: lies on a network file system ({kind}), where SQLite loses writes; "
@@ -68,7 +68,7 @@ def check_wal(path: Path) -> None:
         raise LedgerUnusable(f"ledger {path}: its -wal file is damaged; {MOVE_ASIDE}")
 
 
-def _file_system(path: Path, mounts: Path) -> str:
+def file_system(path: Path, mounts: Path) -> str:
     """The type of the file system under `path`; "" where this system does not tell."""
     try:
         table = mounts.read_text(encoding="utf-8", errors="surrogateescape")

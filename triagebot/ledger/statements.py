@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
@@ -25,8 +26,14 @@ class Conflict(Exception):
 class Transaction:
     """Runs statements by name. A context manager of the `Database` begins and ends it."""
 
-    def __init__(self, execute: Callable[[str, Mapping[str, object]], Sequence[Row]], sql: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        execute: Callable[[str, Mapping[str, object]], Sequence[Row]],
+        sql: Mapping[str, str],
+        execute_many: Callable[[str, Sequence[Row]], object] = lambda *_: None,
+    ) -> None:
         self._execute = execute
+        self._execute_many = execute_many
         self._sql = sql
 
     def all(self, name: str, **values: object) -> Sequence[Row]:
@@ -42,15 +49,37 @@ class Transaction:
         (row,) = self.all(name, **values)
         return row
 
+    def each(self, name: str, rows: Sequence[Row]) -> None:
+        """Run a statement that returns nothing once for each row of values, all of them in few messages."""
+        self._execute_many(self._sql[name], rows)
+
+    def hold(self, repo_id: int, issue: int) -> None:
+        """Keep others from changing anything about an issue until this transaction ends: what it reads stays true.
+
+        Every write transaction about an issue begins with this, and none holds two issues, so that none can wait
+        for another in a circle.
+        """
+        self.one("hold_issue", repo_id=repo_id, issue=issue)
+
 
 class Database(Protocol):
-    """What a dialect offers. Both contexts raise `LedgerBusy` or `LedgerUnusable`, and roll back on any exception."""
+    """What a dialect offers. All raise `LedgerBusy` or `LedgerUnusable`, and roll back on any exception.
+
+    `work` is done as a whole or not at all. Where the connection is lost, it may be done again from the start,
+    and it may have been done already then: so everything that it writes has to be fenced, or harmless twice.
+    """
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Do `work` in a write transaction, durable when this returns. Raises `Conflict`, too."""
+
+    def view(self, work: Callable[[Transaction], T]) -> T:
+        """Do `work`, which only reads, in one consistent view; never waits for a writer."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """A write transaction: exclusive of other writers, durable when the context ends."""
+        """A single attempt at a write transaction."""
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """One consistent view; never waits for a writer."""
+        """A single attempt at a view."""
 
     def close(self) -> None: ...
 
@@ -63,6 +92,11 @@ def queries(macros: Mapping[str, str]) -> dict[str, str]:
 def migrations(macros: Mapping[str, str]) -> tuple[str, ...]:
     """The numbered steps of the schema, first to last; the schema's version is their number."""
     return tuple(expand(step.read_text(encoding="utf-8"), macros) for step in _files("migrations"))
+
+
+def version() -> int:
+    """The schema's version that this program writes."""
+    return len(_files("migrations"))
 
 
 def expand(text: str, macros: Mapping[str, str]) -> str:

@@ -92,6 +92,11 @@ class OpenAIModel:
         self._speech = dialect.Speech()
         self._health = Health()
 
+    @property
+    def rung(self) -> str:
+        """The `response_format` that the server takes, as far as is known: json_schema, json_object or none."""
+        return self._speech.now.format.value
+
     def close(self) -> None:
         """Close the connections; nothing can be asked afterwards."""
         self._line.close()

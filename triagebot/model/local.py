@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from triagebot.core.faults import Misconfigured, ModelUnusable
+from triagebot.core.faults import TooLittleHistory
 from triagebot.core.prompt import Question
 from triagebot.core.verdict import Reply, Usage, Vote
 
@@ -26,8 +25,6 @@ class Model(Protocol):
 
     def ask(self, question: Question) -> Reply: ...
 
-    def close(self) -> None: ...
-
 
 class Classifier(Protocol):
     """What was learnt from the repository's past; from `sure_at` on it is right nine times in ten."""
@@ -38,79 +35,62 @@ class Classifier(Protocol):
     def votes(self, title: str, body: str) -> tuple[Vote, ...]: ...
 
 
-Train = Callable[[Sequence[str]], Classifier]
-"""Learns the labels that may be set. Raises `Misconfigured` where there is too little to learn from."""
+Train = Callable[[int, Sequence[str]], Classifier]
+"""Learns from a repository's past, given its id, the labels that may be set. Raises `TooLittleHistory`."""
 
 
 class LocalModel:
-    """Learns at the first question, which most nights never come to, and answers all workers from then on."""
+    """Answers from what it has learnt at the start of the night."""
 
     def __init__(self, train: Train) -> None:
         self._train = train
         self._learnt: Classifier | None = None
-        self._lock = threading.Lock()
+
+    def learn(self, repo_id: int, labels: Sequence[str]) -> None:
+        """To be called before the first question. Raises `TooLittleHistory`, whose sentence names the mend."""
+        self._learnt = self._train(repo_id, labels)
 
     def ask(self, question: Question) -> Reply:
-        """Raises `ModelUnusable` where nothing could be learnt: no issue is to blame for that."""
-        try:
-            return _reply(self._votes(question))
-        except Misconfigured as fault:
-            raise ModelUnusable(str(fault)) from fault
+        return _reply(self._votes(question))
 
     def sure(self, question: Question, at: float | None = None) -> Reply | None:
-        """The answer, if the classifier is at least as sure as `at`, or as its own measure asks; else nothing.
-
-        Raises `Misconfigured` as `Train` does.
-        """
+        """The answer, if the classifier is at least as sure as `at`, or as its own measure asks; else nothing."""
         votes = self._votes(question)
-        least = self.classifier(question.labels).sure_at if at is None else at
+        least = self._taught.sure_at if at is None else at
         return _reply(votes) if votes and votes[0].confidence >= least else None
 
-    def classifier(self, labels: Sequence[str]) -> Classifier:
-        with self._lock:  # the other workers wait: they could not answer either
-            if self._learnt is None:
-                self._learnt = self._train(labels)
-            return self._learnt
-
-    def close(self) -> None:
-        """Nothing is held."""
+    @property
+    def _taught(self) -> Classifier:
+        assert self._learnt is not None, "a classifier that was asked before it has learnt"
+        return self._learnt
 
     def _votes(self, question: Question) -> tuple[Vote, ...]:
         issue = json.loads(question.user)
-        votes = self.classifier(question.labels).votes(issue["title"], issue["body"])
+        votes = self._taught.votes(issue["title"], issue["body"])
         return tuple(vote for vote in votes if vote.name in question.labels)
 
 
 class Cascade:
-    """The classifier first; what it is not sure of goes to the endpoint.
-
-    A history too short to learn from is no reason to end a night that has an endpoint: it is said once, and
-    the endpoint gets all questions.
-    """
+    """The classifier first; what it is not sure of goes to the endpoint."""
 
     def __init__(self, first: LocalModel, then: Model, *, at: float | None = None) -> None:
         self._first: LocalModel | None = first
         self._then = then
         self._at = at
 
+    def learn(self, repo_id: int, labels: Sequence[str]) -> None:
+        """A history too short to learn from does not end a night that has an endpoint: that one gets all questions."""
+        try:
+            if self._first is not None:
+                self._first.learn(repo_id, labels)
+        except TooLittleHistory as fault:
+            log.warning("the endpoint is asked about every issue: %s", fault)
+            self._first = None
+
     def ask(self, question: Question) -> Reply:
         """Raises what the endpoint raises."""
-        return self._sure(question) or self._then.ask(question)
-
-    def close(self) -> None:
-        self._then.close()
-
-    def _sure(self, question: Question) -> Reply | None:
-        first = self._first
-        if first is None:
-            return None
-        try:
-            return first.sure(question, self._at)
-        except Misconfigured as fault:
-            if self._first is not None:
-                log.warning("the endpoint is asked about every issue: %s", fault)
-            self._first = None
-            return None
+        answer = self._first.sure(question, self._at) if self._first is not None else None
+        return answer or self._then.ask(question)
 
 
 def _reply(votes: Sequence[Vote]) -> Reply:

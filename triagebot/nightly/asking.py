@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triagebot.core import policy, prompt, verdict
 from triagebot.core.faults import Fault, ModelFault, QuestionRefused
 from triagebot.core.issue import Snapshot
+from triagebot.core.past import Past
 from triagebot.core.prompt import Question
 from triagebot.core.verdict import Answer, Outcome, Reply, Unusable, Usage, Verdict
 from triagebot.nightly.place import Place
@@ -27,14 +29,16 @@ class Asker:
     place: Place
     settings: Settings
     purse: Purse
+    examples: Callable[[Snapshot], Sequence[Past]] = lambda _: ()
 
-    def question(self, issue: Snapshot) -> Question:
+    def question(self, issue: Snapshot, examples: Sequence[Past] = ()) -> Question:
         return prompt.compose(
             self.settings.texts.system,
             self.place.usable,
             issue.title,
             issue.body,
             input_chars=self.settings.input_chars,
+            examples=examples,
         )
 
     def ask(self, issue: Snapshot, bill: list[Usage]) -> Verdict:
@@ -42,7 +46,7 @@ class Asker:
 
         Raises `Unanswered`, or a `ModelFault` that is not this issue's.
         """
-        question = self.question(issue)
+        question = self.question(issue, self.examples(issue))
         try:
             return self._verdict(question, bill)
         except QuestionRefused as refused:

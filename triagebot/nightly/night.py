@@ -20,9 +20,10 @@ from triagebot.nightly.book import Book
 from triagebot.nightly.courier import Courier
 from triagebot.nightly.crew import Thread
 from triagebot.nightly.healing import Healer
+from triagebot.nightly.learning import Learner
 from triagebot.nightly.pacer import Pacer
 from triagebot.nightly.place import Place
-from triagebot.nightly.ports import Clock, Crew, Hand, Ledger, Model, Tracker
+from triagebot.nightly.ports import Clock, Crew, Hand, History, Ledger, Model, Pupil, Tracker
 from triagebot.nightly.probe import Probe
 from triagebot.nightly.purse import Purse
 from triagebot.nightly.reconcile import Item, Reconciler
@@ -46,6 +47,8 @@ class Parts:
     clock: Clock
     stop: Stop
     crew: Crew = Thread
+    history: History | None = None
+    pupil: Pupil | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,13 +121,15 @@ class Shift:
     _hands: list[Hand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        parts, settings, tally = self.parts, self.settings, self.tally
+        parts, settings, tally, place = self.parts, self.settings, self.tally, self.place
         self.purse = Purse(settings.budget)
         self.probe = Probe(parts.stop, parts.clock)
         account, rests = parts.tracker.account, self.probe.writing_rests
         self.pacer = Pacer(parts.ledger, account, settings.pace, parts.clock, parts.stop, self.deadline, rests)
-        self.reconciler = Reconciler(parts.ledger, self.place, settings, self.orders, self.night, parts.clock, tally)
+        self.reconciler = Reconciler(parts.ledger, place, settings, self.orders, self.night, parts.clock, tally)
         self.healer = Healer(parts.ledger, parts.tracker, self.pacer, tally)
+        history, pupil, clock = parts.history, parts.pupil, parts.clock
+        self.learner = Learner(history, pupil, parts.tracker, place, settings, clock, parts.stop, tally, self.deadline)
         self.writer = self._writer()
         self.courier = self._courier()
         self.triage = self._triage()
@@ -132,6 +137,7 @@ class Shift:
     def work(self) -> None:
         """Sweep and reconcile first, then triage and deliver at the same time, then close."""
         items = choice.cut(self._sweep(), self.settings.budget, self.tally) if self.orders.triage else []
+        self.learner.prepare(len(items))
         self._start(items)
         try:
             self._await_workers()
@@ -281,7 +287,7 @@ class Shift:
     def _triage(self) -> Triage:
         return Triage(
             ledger=self.parts.ledger,
-            asker=Asker(self.parts.model, self.place, self.settings, self.purse),
+            asker=Asker(self.parts.model, self.place, self.settings, self.purse, self.learner.examples),
             settings=self.settings,
             night=self.night,
             clock=self.parts.clock,

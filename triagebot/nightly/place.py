@@ -29,7 +29,7 @@ def find(tracker: Tracker, labels: LabelPolicy) -> Place:
     Raises `Misconfigured` in one sentence that names the mend.
     """
     repository = tracker.repository()
-    _check(repository)
+    check(repository)
     known = tuple(tracker.labels())
     usable = policy.usable(labels, known)
     if not usable:
@@ -41,7 +41,8 @@ def find(tracker: Tracker, labels: LabelPolicy) -> Place:
     return Place(repository=repository, identity=tracker.identity(), known=names, usable=usable)
 
 
-def _check(repository: Repository) -> None:
+def check(repository: Repository) -> None:
+    """Raises `ReadOnly` or `NotPermitted`, in one sentence, where nothing can be written."""
     if repository.archived:
         raise ReadOnly(
             f"{repository.name} is archived, so nothing can be written there: unarchive it or choose another --repo"

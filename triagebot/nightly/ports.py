@@ -6,14 +6,17 @@ floats, times are aware UTC datetimes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from threading import Event
 from typing import Protocol
 
+from triagebot.core import history
 from triagebot.core.actions import Receipt, Write
+from triagebot.core.history import Cursor
 from triagebot.core.issue import Comment, Identity, Label, Repository, Snapshot
 from triagebot.core.key import Ref
+from triagebot.core.past import Past
 from triagebot.core.prompt import Question
 from triagebot.core.rows import Claim, Memory, Night, OutboxRow, Parcel, Planned, Recorded, Unclaimed
 from triagebot.core.verdict import Reply, Usage, Verdict
@@ -56,6 +59,13 @@ class Model(Protocol):
         """Raises `ModelUnusable`, `ModelUnreachable` or `QuestionRefused`; never retries a judged answer."""
 
 
+class Pupil(Protocol):
+    """Something that learns from the history before it can answer."""
+
+    def learn(self, repo_id: int, labels: Sequence[str]) -> None:
+        """Once, before the first question. Raises `TooLittleHistory`, which ends the night."""
+
+
 class Tracker(Protocol):
     """The tracker's verbs. A failed read is an error, never "not found"; a write goes out once."""
 
@@ -84,8 +94,47 @@ class Tracker(Protocol):
     def comment(self, recorded: Recorded) -> Comment | None:
         """One comment by id, as the look reads it; `None` if it is gone or not recognised as ours."""
 
+    def labelled(self, *, since: datetime | None, after: str | None) -> Iterator[history.Page]:
+        """Issues in any state and what labels people gave them, up to 100 to a page: the newest ones first, or
+        those that changed at or after `since`, oldest change first. `after` goes on behind a page."""
+
     def send(self, write: Write) -> Receipt:
         """Carry out one write, once, following nothing. Raises one of `core.faults.TrackerFault`."""
+
+
+class History(Protocol):
+    """What people labelled before. It may get lost: every method raises `HistoryUnusable`, and a night goes on."""
+
+    def cursor(self, repo_id: int) -> Cursor | None: ...
+
+    def remember(
+        self, repo_id: int, page: Iterable[Past], cursor: Cursor | None = None, *, gone: Collection[int] = ()
+    ) -> None:
+        """Take in a page, forget the numbers in `gone`, and note how far that is: all of it or nothing."""
+
+    def trim(self, repo_id: int, keep: int) -> None:
+        """Forget all but the newest `keep` issues."""
+
+    def forget(self, repo_id: int) -> None: ...
+
+    def past(self, repo_id: int, limit: int = ..., *, allowed: Collection[str] | None = None) -> Sequence[Past]:
+        """The newest judged issues with those of their labels that are `allowed`, newest first."""
+
+    def similar(
+        self,
+        repo_id: int,
+        title: str,
+        body: str,
+        *,
+        limit: int,
+        exclude: int | None = None,
+        before: datetime | None = None,
+        allowed: Collection[str] | None = None,
+    ) -> Sequence[Past]:
+        """Labelled issues like this text, likest first, never `exclude` nor the very same text."""
+
+    def examples_pay(self, *, model: str, prompt: str | None = None) -> bool:
+        """Whether a measure says that examples make this model better."""
 
 
 class Ledger(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from triagebot.core import text
+from triagebot.core import history, text
 from triagebot.core.actions import AddLabels, PostComment, Receipt, Write
 from triagebot.core.export import ExportedIssue
 from triagebot.core.faults import Gone, Misconfigured
@@ -66,6 +66,9 @@ class DryRun:
 
     def comment(self, recorded: Recorded) -> Comment | None:
         return self._posted.get(recorded.id) or self.tracker.comment(recorded)
+
+    def labelled(self, *, since: datetime | None, after: str | None) -> Iterator[history.Page]:
+        return self.tracker.labelled(since=since, after=after)
 
     def send(self, write: Write) -> Receipt:
         """Note the request, and answer as if it had been carried out."""
@@ -129,6 +132,10 @@ class FromFile:
     def comment(self, recorded: Recorded) -> Comment | None:
         del recorded
         return None
+
+    def labelled(self, *, since: datetime | None, after: str | None) -> Iterator[history.Page]:
+        del since, after
+        return iter(())
 
     def send(self, write: Write) -> Receipt:
         raise Misconfigured(f"a file cannot be written to: the {write.action} for issue {write.issue} is only shown")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -43,6 +44,31 @@ class Texts:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
+class Use(enum.StrEnum):
+    """When the model is shown how similar issues were labelled. Auto: where a measure says that it helps this model."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learning:
+    """What is made of the issues that people labelled before.
+
+    `examples` are shown with each question, out of the newest `limit` issues. `model` and `prompt`
+    (a template's version) name the measure that decides for `auto`. `follow` keeps the index up
+    to date from the tracker; an index of a file stays as it is.
+    """
+
+    use: Use = Use.OFF
+    examples: int = 4
+    limit: int = 5000
+    model: str = ""
+    prompt: str = ""
+    follow: bool = True
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """How every night of this installation goes. Durations are seconds."""
@@ -57,6 +83,9 @@ class Settings:
     deadline: float = 5 * 3600.0
     lease: float = 900.0
     input_chars: int = 12_000
+    learning: Learning = Learning()
+    needs_history: bool = False
+    """Whether whatever answers learns from the history, so that it is brought up to date without examples too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

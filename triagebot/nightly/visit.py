@@ -85,7 +85,8 @@ class Visit:
         return standing.words(row.votes, self._addable(row), propose=propose)
 
     def _addable(self, row: OutboxRow) -> policy.Addable:
-        return standing.labels_step(row.votes, self.look, labels=self.settings.labels, known=self.place.known)
+        known = self.place.known if self.look.known is None else self.look.known
+        return standing.labels_step(row.votes, self.look, labels=self.settings.labels, known=known)
 
     def _body(self, row: OutboxRow, said: Words) -> str:
         texts, verdict = self.settings.texts, self.memory.verdict

@@ -89,11 +89,13 @@ class _Visit:
             "x-github-request-id": "0000:0000:0000000",
         }
         if self._token is not None:
-            headers |= self._hub.limits.headers(self._call, self._token)
+            headers |= self._hub.limits.headers(self._call, self._token) | dict(self._token.headers)
         return answer.under(headers)
 
 
 def _handle(hub: Hub, call: Call, token: Token | None) -> Answer:
+    if (answer := hub.apps.handle(call)) is not None:
+        return answer
     if token is None:
         sent = "authorization" in call.headers
         return refusals.bad_credentials() if sent else refusals.refuse(401, "Requires authentication")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from triagebot.sandbox.apps import Apps
 from triagebot.sandbox.arming import Faults
 from triagebot.sandbox.exchange import Call, Exchange, Seen
 from triagebot.sandbox.limits import Limits
@@ -45,6 +46,7 @@ class Hub:
         self.enforce_limits = False
         self.faults = Faults()
         self.limits = Limits(self)
+        self.apps = Apps(self)
         self.on_request: Callable[[Call], None] | None = None
         self.on_stored: Callable[[Call], None] | None = None
         self.observers: list[Callable[[Exchange], None]] = [*self.watchers]
@@ -80,14 +82,26 @@ class Hub:
         with self.lock:
             self._accounts.pop(login.casefold()).deleted = True
 
-    def add_token(self, secret: str, login: str, *, write: bool = True) -> Token:
+    def add_token(
+        self,
+        secret: str,
+        login: str,
+        *,
+        write: bool = True,
+        until: datetime | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Token:
+        """A token for the account, which ends at `until`; `headers` come with every answer to it."""
         with self.lock:
-            self._tokens[secret] = token = Token(account=self.account(login), write=write)
+            token = Token(account=self.account(login), write=write, until=until, headers=headers or {})
+            self._tokens[secret] = token
             return token
 
     def token(self, secret: str) -> Token | None:
         with self.lock:
-            return self._tokens.get(secret)
+            token = self._tokens.get(secret)
+            ended = token is not None and token.until is not None and token.until <= self.now()
+            return None if ended else token
 
     # --- repositories
 

@@ -1,6 +1,6 @@
 """An embedded OpenAI-compatible model: `/v1/chat/completions` and `/v1/models`, with faults on demand.
 
-How it answers is written in `model_rule`, what it can do wrong in `model_faults`.
+How it answers is written in `model_rule` and `learnt`, what it can do wrong in `model_faults`.
 `/_sandbox/requests` and `/_sandbox/faults` let another process look and steer.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,9 @@ from triagebot.sandbox.model_faults import Answered, Fault
 
 Body = dict[str, Any]
 Script = Callable[[Body], str]
+Answering = Callable[[Iterable[str], str, str], dict[str, Any]]
+"""Makes the answer from the names of the labels, the title and the body of an issue."""
+
 _POLL_SECONDS = 0.01
 
 
@@ -32,10 +35,11 @@ class Stand:
 
     `latency` is in seconds. `formats` are the response formats it takes, `tokens` the names of the token limit,
     `temperature` whether it takes one; `wording` is how it refuses a format (object, string, words, 500).
-    `models=None` answers to any name; `api_key=None` to any key. `script` makes the content of an answer from the
-    request's body, instead of the rule.
+    `models=None` answers to any name; `api_key=None` to any key. `answer` is the rule, or `learnt.answer`; `script`
+    makes the content of an answer from the request's body, instead.
     """
 
+    answer: Answering = model_rule.answer
     latency: float = 0.0
     formats: frozenset[str] = frozenset({"json_schema", "json_object", "text"})
     tokens: frozenset[str] = frozenset({"max_tokens", "max_completion_tokens"})
@@ -227,7 +231,7 @@ def _completion(stand: Stand, body: Body) -> Body:
     if stand.script is not None:
         content = stand.script(body)
     else:
-        chosen = model_rule.answer(model_rule.labels_of(body), *model_rule.issue_of(body))
+        chosen = stand.answer(model_rule.labels_of(body), *model_rule.issue_of(body))
         content = json.dumps(chosen, ensure_ascii=False)
     limit = body.get("max_tokens") or body.get("max_completion_tokens") or len(content)
     kept = content[: 4 * limit]

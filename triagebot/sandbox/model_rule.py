@@ -1,6 +1,6 @@
 """The rule by which the embedded model answers: a few words, openly simple, the same every time.
 
-It is no classifier. It exists so that a demo, a drill and a test see plausible answers without a key.
+It is no classifier (that is `learnt`). It exists so that a test sees plausible answers that it can predict.
 
 - A label is taken for a *concept* when its name holds one of the concept's stems ("kind/bug" is the bug concept).
 - A concept scores 2 for each of its words in the title and 1 for each in the body.
@@ -71,14 +71,19 @@ def answer(labels: Iterable[str], title: str, body: str) -> dict[str, Any]:
     }
 
 
-def _score(name: str, title: str, body: str) -> tuple[int, str]:
+def concept(name: str) -> Concept | None:
+    """What a label of that name is taken to be about."""
     plain = name.casefold()
-    concept = next((c for c in CONCEPTS if any(stem in plain for stem in c.stems)), None)
-    if concept is None:
-        own = re.split(r"[:/]", plain)[-1].strip()
+    return next((c for c in CONCEPTS if any(stem in plain for stem in c.stems)), None)
+
+
+def _score(name: str, title: str, body: str) -> tuple[int, str]:
+    about = concept(name)
+    if about is None:
+        own = re.split(r"[:/]", name.casefold())[-1].strip()
         hit = bool(own) and _words(re.escape(own)).search(title) is not None
         return (3, f'"{own}"') if hit else (0, "")
-    in_title, in_body = _hits(concept, title), _hits(concept, body)
+    in_title, in_body = _hits(about, title), _hits(about, body)
     words = list(dict.fromkeys([*in_title, *in_body]))
     return 2 * len(in_title) + len(in_body), ", ".join(f'"{word}"' for word in words[:3])
 

@@ -97,14 +97,17 @@ def _minimize(_root: None, info: Info, input: dict[str, Any]) -> dict[str, Any]:
 
 def _issues(repo: Repository, _info: Info, **args: Any) -> dict[str, Any]:
     order = args.pop("orderBy", None) or {"field": "CREATED_AT", "direction": "ASC"}
-    states = args.pop("states", None) or ["OPEN", "CLOSED"]
+    narrowed = args.pop("filterBy", None) or {}
+    states = args.pop("states", None) or narrowed.get("states") or ["OPEN", "CLOSED"]
+    since = narrowed.get("since") or ""
     keys: dict[str, Callable[[Issue], list[Any]]] = {
         "CREATED_AT": lambda issue: [shapes.time(issue.created_at), issue.number],
         "UPDATED_AT": lambda issue: [shapes.time(issue.updated_at), issue.number],
         "COMMENTS": lambda issue: [len(issue.comments), issue.number],
     }
     wanted = [each for each in repo.here() if not each.pull_request and each.state.upper() in states]
-    rows = wanted if repo.issues_enabled else []
+    # Times in one form compare as texts. GitHub: "issues that have been updated at or after the given date".
+    rows = [each for each in wanted if shapes.time(each.updated_at) >= since] if repo.issues_enabled else []
     descending = order["direction"] == "DESC"
     return connection(rows, Bounds(**args), field="issues", key=keys[order["field"]], descending=descending)
 
@@ -115,6 +118,10 @@ def _issue(repo: Repository, _info: Info, number: int) -> Issue:
     if not isinstance(found, Issue) or found.pull_request or not repo.issues_enabled:
         raise Refusal(f"Could not resolve to an Issue with the number of {number}.", "NOT_FOUND")
     return found
+
+
+def _label_set(repo: Repository, _info: Info, **args: Any) -> dict[str, Any]:
+    return connection(repo.labels(), Bounds(**args), field="labels", key=lambda each: [each.id])
 
 
 def _comments(issue: Issue, info: Info, **args: Any) -> dict[str, Any]:
@@ -202,6 +209,7 @@ RESOLVERS: dict[str, dict[str, Callable[..., Any]]] = {
         "hasIssuesEnabled": lambda repo, _info: repo.issues_enabled,
         "issue": _issue,
         "issues": _issues,
+        "labels": _label_set,
     },
     "Issue": _NODE
     | {
@@ -214,6 +222,7 @@ RESOLVERS: dict[str, dict[str, Callable[..., Any]]] = {
         "repository": lambda issue, info: _home(info.context, issue),
         "state": lambda issue, _info: issue.state.upper(),
         "timelineItems": _timeline,
+        "updatedAt": lambda issue, _info: _time(issue.updated_at),
     },
     "IssueComment": _NODE
     | {

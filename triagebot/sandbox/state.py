@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -28,10 +29,15 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Token:
-    """A credential; `write=False` is a token that may only read, whatever its account may do."""
+    """A credential; `write=False` is a token that may only read, whatever its account may do.
+
+    It ends at `until`. `headers` are what answers to it carry besides: the scopes of a classic token, its last day.
+    """
 
     account: Account
     write: bool = True
+    until: datetime | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from triagebot.sandbox.state import Comment, Issue
 from triagebot.simulator import house, judge
 from triagebot.simulator.scheduler import Deadlock, Process
 from triagebot.simulator.script import DAY, HOUSE, Event, Script, Weather
+from triagebot.simulator.shelf import Files, Shelf
 from triagebot.simulator.world import World, settings_for
 
 _QUIET_NIGHTS = 3
@@ -31,14 +32,18 @@ class Result:
 def run(script: Script, folder: Path | None = None) -> Result:
     """Play the script. Its own randomness (who goes first, which request fails) comes from its seed as well."""
     with tempfile.TemporaryDirectory(prefix="triagebot-sim-", dir=folder or memory()) as place:
-        settings = settings_for(script.mode)
-        world = World(script.seed, Path(place), script.weather, script.windows, settings=settings)
-        try:
-            History(script, world).play()
-        except Deadlock as deadlock:
-            world.violations.append(f"a night hangs: {deadlock}")
-        finally:
-            world.end()
+        return run_on(Files(Path(place)), script)
+
+
+def run_on(shelf: Shelf, script: Script) -> Result:
+    """The same with the ledgers of `shelf`."""
+    world = World(script.seed, shelf, script.weather, script.windows, settings=settings_for(script.mode))
+    try:
+        History(script, world).play()
+    except Deadlock as deadlock:
+        world.violations.append(f"a night hangs: {deadlock}")
+    finally:
+        world.end()
     return Result(script, world.violations, world.counts)
 
 

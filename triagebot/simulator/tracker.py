@@ -10,8 +10,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from triagebot.core import history
 from triagebot.core.actions import AddLabels, DeleteComment, EditComment, MinimizeComment, PostComment, Receipt, Write
 from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, Unclear, Undelivered
 from triagebot.core.issue import Comment, Identity, Label, Repository, Snapshot
@@ -90,7 +92,8 @@ class SimTracker:
             raise ReadOnly("issues are switched off: none is shown, and none is gone")
         if not isinstance(issue, state.Issue):
             raise Gone(f"issue {number} is gone")
-        seen = shown.snapshot(self.hub, self.repo.id, issue, recorded)
+        self.known = frozenset(label.name for label in self.repo.labels())
+        seen = replace(shown.snapshot(self.hub, self.repo.id, issue, recorded), known=tuple(self.known))
         self.looked[number] = (self.scheduler.now, seen)
         return seen
 
@@ -99,6 +102,11 @@ class SimTracker:
         self._rough("look_again", self.weather.read)
         found = [self.hub.nodes.get(node) for node in nodes]
         yield from [shown.snapshot(self.hub, self.repo.id, issue) for issue in found if isinstance(issue, state.Issue)]
+
+    def labelled(self, *, since: datetime | None, after: str | None) -> Iterator[history.Page]:
+        """Simulated nights show no examples, so nothing is asked for."""
+        del since, after
+        return iter(())
 
     def comment(self, recorded: Recorded) -> Comment | None:
         self._request("comment")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import random
-import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from triagebot.core.actions import Receipt, Write
 from triagebot.core.faults import Fault
@@ -28,6 +24,7 @@ from triagebot.sandbox.state import Comment
 from triagebot.simulator.parts import LABELS, SimClock, SimHand, SimLedger, SimModel
 from triagebot.simulator.scheduler import Process, Scheduler
 from triagebot.simulator.script import SETTLE, Weather
+from triagebot.simulator.shelf import Shelf
 from triagebot.simulator.tracker import SimTracker
 from triagebot.simulator.watch import Watch
 
@@ -67,7 +64,7 @@ class World:
     """Everything that one history happens to. `windows` are those of the promise that it opens."""
 
     seed: int
-    folder: Path
+    shelf: Shelf
     weather: Weather
     windows: frozenset[str]
     counts: Counter[str] = field(default_factory=Counter)
@@ -104,7 +101,8 @@ class World:
 
     def ledger(self, name: str) -> Ledger:
         if name not in self.ledgers:
-            self.ledgers[name] = opening.open_ledger(self.folder / f"{name}.db", settle=SETTLE, now=self.wall)
+            address = self.shelf.address(name)
+            self.ledgers[name] = opening.open_ledger(address, settle=SETTLE, now=self.wall)
         return self.ledgers[name]
 
     def lose(self, name: str) -> None:
@@ -112,28 +110,22 @@ class World:
         opened = self.ledgers.pop(name, None)
         if opened is not None:
             opened.close()
-        for file in self.folder.glob(f"{name}.db*"):
-            file.unlink()
+        self.shelf.lose(name)
 
     def back_up(self, name: str) -> None:
-        """A copy as a careful administrator makes it: by the database's own means."""
         self.ledger(name)
-        source = sqlite3.connect(self.folder / f"{name}.db")
-        copy = sqlite3.connect(self.folder / "backup.db")
-        with closing(source), closing(copy):
-            source.backup(copy)
+        self.shelf.back_up(name)
 
     def hand_over(self, name: str, to: str) -> None:
         """Somebody sets a second installation up with a copy of the first one's ledger."""
         self.back_up(name)
         self.lose(to)
-        shutil.copy(self.folder / "backup.db", self.folder / f"{to}.db")
+        self.shelf.restore(to)
 
     def restore(self, name: str) -> None:
-        backup = self.folder / "backup.db"
-        if backup.exists():
+        if self.shelf.has_backup:
             self.lose(name)
-            shutil.copy(backup, self.folder / f"{name}.db")
+            self.shelf.restore(name)
 
     def end(self) -> None:
         for opened in self.ledgers.values():

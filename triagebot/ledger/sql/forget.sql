@@ -1,4 +1,4 @@
--- A drill takes its own rows out again. Nothing else is ever deleted from a ledger.
+-- A drill takes its own rows out again.
 
 -- name: forget_runs
 DELETE FROM runs WHERE repo_id = :repo_id;

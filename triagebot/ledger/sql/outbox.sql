@@ -1,28 +1,32 @@
 -- Deliver. A row is claimed (`sending` is on disk) before any request; every later write names owner and attempt.
 
--- name: claim_parcel
--- All due rows of the one issue that nothing has happened to for longest. `ready`: its time has come, this
--- night has not left it alone, and no other text of the issue is in flight for the same action. A comment
--- waits until the labels row of its text has ended, or goes with it.
+-- name: due_rows
+-- What could be sent now, the issue that nothing has happened to for longest first; `issue` 0 means any.
+-- `ready`: its time has come, this night has not left it alone, and no other text of the issue is in flight
+-- for the same action. A comment waits until the labels row of its text has ended, or goes with it.
 WITH ready AS (
     SELECT id, issue, action, digest, updated_at
       FROM outbox AS r
      WHERE r.repo_id = :repo_id
+       AND (:issue = 0 OR r.issue = :issue)
        AND r.status IN ('pending', 'unknown')
        AND r.not_before <= {now}
        AND r.rested_night < :night
        AND NOT EXISTS (SELECT 1 FROM outbox AS o
                         WHERE o.repo_id = r.repo_id AND o.issue = r.issue AND o.action = r.action
                           AND o.id <> r.id AND o.status IN ('sending', 'unknown'))
-), due AS (
-    SELECT id, issue, updated_at
-      FROM ready AS r
-     WHERE r.action = 'labels'
-        OR NOT EXISTS (SELECT 1 FROM outbox AS l
-                        WHERE l.repo_id = :repo_id AND l.issue = r.issue AND l.digest = r.digest
-                          AND l.action = 'labels' AND l.status IN ('pending', 'sending', 'unknown')
-                          AND l.id NOT IN (SELECT id FROM ready))
 )
+SELECT id, issue
+  FROM ready AS r
+ WHERE r.action = 'labels'
+    OR NOT EXISTS (SELECT 1 FROM outbox AS l
+                    WHERE l.repo_id = :repo_id AND l.issue = r.issue AND l.digest = r.digest
+                      AND l.action = 'labels' AND l.status IN ('pending', 'sending', 'unknown')
+                      AND l.id NOT IN (SELECT id FROM ready))
+ ORDER BY updated_at, id
+ LIMIT :most;
+
+-- name: claim_row
 UPDATE outbox
    SET was = status,
        status = 'sending',
@@ -31,7 +35,7 @@ UPDATE outbox
        night = :night,
        lease_until = {now} + :lease,
        updated_at = {utc}
- WHERE id IN (SELECT id FROM due WHERE issue = (SELECT issue FROM due ORDER BY updated_at, id LIMIT 1))
+ WHERE id IN (SELECT id FROM outbox WHERE id = :id AND status IN ('pending', 'unknown') {skip_locked})
 RETURNING *;
 
 -- name: next_due
@@ -58,7 +62,8 @@ UPDATE outbox
        not_before = lease_until + :settle,
        lease_until = NULL,
        updated_at = {utc}
- WHERE repo_id = :repo_id AND status = 'sending' AND lease_until <= {now}
+ WHERE id IN (SELECT id FROM outbox
+               WHERE repo_id = :repo_id AND status = 'sending' AND lease_until <= {now} {skip_locked})
 RETURNING *;
 
 -- name: renew

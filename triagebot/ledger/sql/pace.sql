@@ -26,9 +26,10 @@ SELECT closed_until - {now} AS seconds FROM pace WHERE host = :host AND account 
 -- that has since jumped back). Where the answer did not say how long: 60 s, doubled at every further
 -- limit; one that is met while the gate is closed already is the same limit, met by another worker.
 UPDATE pace
-   SET strikes = strikes + CASE WHEN :seconds IS NULL AND closed_until <= {now} THEN 1 ELSE 0 END,
+   SET strikes = strikes + CASE WHEN closed_until <= {now} AND CAST(:seconds AS DOUBLE PRECISION) IS NULL
+                                  THEN 1 ELSE 0 END,
        closed_until = {min}({now} + :longest, {max}(closed_until, {now} + coalesce(:seconds,
-           60 << {min}(11, {max}(0, strikes - CASE WHEN closed_until <= {now} THEN 0 ELSE 1 END)))))
+           60 << CAST({min}(11, {max}(0, strikes - CASE WHEN closed_until <= {now} THEN 0 ELSE 1 END)) AS INTEGER))))
  WHERE host = :host AND account = :account
 RETURNING closed_until - {now} AS seconds, strikes;
 

@@ -88,9 +88,11 @@ RETURNING reason;
 -- `issue` 0 means every issue of the repository.
 UPDATE runs
    SET status = 'failed', reason = 'crashed', owner = '', lease_until = NULL, ended_at = {utc}
- WHERE repo_id = :repo_id AND (:issue = 0 OR issue = :issue)
-   AND status = 'running' AND lease_until <= {now}
-   AND (key <> :key OR tries >= :max_tries)
+ WHERE (repo_id, issue, key) IN (
+           SELECT repo_id, issue, key FROM runs
+            WHERE repo_id = :repo_id AND (:issue = 0 OR issue = :issue)
+              AND status = 'running' AND lease_until <= {now}
+              AND (key <> :key OR tries >= :max_tries) {skip_locked})
 RETURNING repo_id, issue, key, digest, attempt, night;
 
 -- name: why_unclaimed
