@@ -39,7 +39,8 @@ class Server:
 def parse(address: str | Path, *, source: str = "ledger") -> Path | Server:
     """What `address` names: a path, `sqlite:///relative/path`, `sqlite:////absolute/path` or `postgresql://...`.
 
-    `source` is the flag or variable that it came from, for the sentence. Raises `Misconfigured`; an address that is no path may hold a password and is not repeated.
+    `source` is the flag or variable that it came from, for the sentence. Raises `Misconfigured`; an address that
+    is no path may hold a password and is not repeated.
     """
     text = str(address)
     scheme, separator, rest = text.partition("://")
