@@ -76,6 +76,7 @@ CASES: dict[str, tuple[str, ...]] = {
         f"{_ANSWERS}::test_the_order_in_which_the_labels_are_listed_changes_no_question_and_no_answer",
         f"{_ANSWERS}::test_the_order_of_the_labels_changes_no_choice_and_each_is_shown_with_its_meaning",
         f"{_POLICY}::test_the_order_of_the_repositorys_labels_is_not_the_order_of_the_question",
+        "tests/evaluation/test_metrics.py::test_one_label_is_measured_as_scikit_learn_measures_it",
     ),
     # --- prompt injection through issue text
     "P1": (_ATTACKS, _HARMFUL, _ONE_OBJECT, "tests/core/test_markup.py::test_what_is_not_shown_is_not_sent"),
