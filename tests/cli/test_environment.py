@@ -238,3 +238,15 @@ def test_a_record_that_does_not_fit_its_format_is_logged_as_it_is(log: tuple[log
     child, written = log
     child.warning("%d of %d", 1)
     assert written.getvalue() == "%d of %d\n"
+
+
+@pytest.mark.parametrize(
+    ("api", "site"),
+    [
+        ("https://api.github.com", "https://github.com"),
+        ("https://ghe.example/api/v3", "https://ghe.example"),
+        ("http://127.0.0.1:8000", None),
+    ],
+)
+def test_issues_are_linked_where_the_address_tells_where_people_see_them(api: str, site: str | None) -> None:
+    assert Environment.read({"GITHUB_API_URL": api}).site == site

@@ -343,13 +343,26 @@ def test_the_summary_for_people_the_one_for_machines_and_the_page_tell_the_same(
     assert "1 labels written, 1 comments posted" in ran.out
     markdown = page.read_text()
     assert "### triagebot: octo/demo" in markdown
-    assert "| 1 | `It ¦ crashes 'here' @ada` | `bug` | `labelled` |" in markdown
+    assert "| 1 | `It ¦ crashes 'here' @ada` | `bug` 0.90 | `It says" in markdown
+    assert "` | labelled |" in markdown
+    assert "| `zzz` |  |  | nothing fits |" in markdown
     world.hub.faults.add(faults.answers(faults.ANY_WRITE, 503), times=None)
     world.crash("Crash 2")
     failed = world.run("--limit", "1", "--format", "json", GITHUB_STEP_SUMMARY=str(page))
     assert failed.code == 1
     assert "wait in the outbox" in page.read_text(), "why it failed stands where people look first"
     assert "wait in the outbox" in failed.out
+
+
+def test_the_page_stays_readable_and_within_its_mebibyte_however_many_issues_there_are(world: World) -> None:
+    """GitHub refuses a step summary of more than 1 MiB as a whole."""
+    page = world.folder / "summary.md"
+    for n in range(230):
+        world.crash(f"Crash {n} {'x' * 300}")
+    world.run(GITHUB_STEP_SUMMARY=str(page))
+    assert page.read_text().count("| labelled |") == 200
+    assert "And 30 more." in page.read_text()
+    assert page.stat().st_size < 200_000
 
 
 def test_a_quiet_night_has_a_page_without_a_table(world: World) -> None:

@@ -59,6 +59,14 @@ class Environment:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """The values that must never leave this process, longest first."""
 
+    @property
+    def site(self) -> str | None:
+        """Where people see what this API is about; `None` where its address does not tell."""
+        if self.github_api_url == _GITHUB:
+            return "https://github.com"
+        server = self.github_api_url.removesuffix("/api/v3")
+        return server if server != self.github_api_url else None
+
     @classmethod
     def read(cls, mapping: Mapping[str, str]) -> Environment:
         """Raises `Misconfigured` with one sentence that names the variable and the mend."""

@@ -102,16 +102,16 @@ def _tell(ended: Summary, stop: Stop, tracker: Tracker, env: Environment, output
         lines = [*_shown(tracker), *summary.lines(ended)]
         sys.stdout.write("\n".join(lines) + "\n")
     if env.step_summary is not None:
-        _tell_the_step(env.step_summary, ended)
+        _tell_the_step(env.step_summary, ended, env.site)
     if stop.fault is not None:
         raise stop.fault
     return ExitCode.INCOMPLETE if ended.tally.incomplete else ExitCode.DONE
 
 
-def _tell_the_step(path: Path, ended: Summary) -> None:
+def _tell_the_step(path: Path, ended: Summary, site: str | None) -> None:
     try:
         with path.open("a", encoding="utf-8") as page:
-            page.write(summary.markdown(ended))
+            page.write(summary.markdown(ended, site))
     except OSError as error:  # the night went as it went: what cannot be told there is told elsewhere
         sys.stderr.write(f"triagebot: GITHUB_STEP_SUMMARY {path} cannot be written: {error.strerror}.\n")
 

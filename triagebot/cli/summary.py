@@ -71,20 +71,26 @@ def _line(entry: Entry) -> str:
     return f"  issue {entry.issue}: {what}  {entry.title[:60]}".rstrip()
 
 
-def markdown(summary: Summary) -> str:
-    """The GitHub step summary. Titles are strangers' text: they stand in code spans."""
+def markdown(summary: Summary, site: str | None) -> str:
+    """The GitHub step summary; `site` is where the issues are shown. Strangers' text stands in code spans."""
     head = [f"### triagebot: {summary.place.repository.name}, {summary.night.day}", ""]
     head += [f"- {line.strip()}" for line in lines(summary)[:4]]
     if summary.oldest_left is not None:
         head.append(f"- left over: {_number(summary, Ended.LEFT)} issues, the oldest is issue {summary.oldest_left}")
     head += [f"- note: {_code(note)}" for note in summary.tally.notes[:_SHOWN]]
-    rows = [
-        f"| {entry.issue} | {_code(entry.title[:80])} | {_code(', '.join(v.name for v in entry.labels))} "
-        f"| {_code(': '.join(part for part in (entry.ended.value, entry.reason[:120]) if part))} |"
-        for entry in _talkative(summary)[:_SHOWN]
-    ]
-    table = ["", "| issue | title | labels | ended |", "| --- | --- | --- | --- |", *rows] if rows else []
-    return "\n".join([*head, *table, ""])
+    issues = f"{site}/{summary.place.repository.name}/issues" if site else None
+    shown = _talkative(summary)
+    rows = [_row(entry, issues) for entry in shown[:_SHOWN]]
+    table = ["", "| issue | title | labels | why | ended |", "| --- | --- | --- | --- | --- |", *rows] if rows else []
+    more = ["", f"And {len(shown) - _SHOWN} more."] if len(shown) > _SHOWN else []
+    return "\n".join([*head, *table, *more, ""])
+
+
+def _row(entry: Entry, issues: str | None) -> str:
+    number = f"[{entry.issue}]({issues}/{entry.issue})" if issues else f"{entry.issue}"
+    labels = ", ".join(f"{_code(vote.name)} {vote.confidence:.2f}" for vote in entry.labels)
+    why = "; ".join(vote.reason for vote in entry.labels if vote.reason) or entry.reason
+    return f"| {number} | {_code(entry.title[:80])} | {labels} | {_code(why[:200])} | {entry.ended.value} |"
 
 
 def _code(text: str) -> str:
