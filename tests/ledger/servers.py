@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -84,11 +87,9 @@ def stop(server: PostgresServer, mode: str = "fast") -> None:
 @contextmanager
 def own(*settings: str) -> Iterator[PostgresServer]:
     """A server that this test alone may stop and start (`ensure_postgres_running`)."""
-    import shutil
-
-    home = tempfile.mkdtemp(prefix="triagebot-postgres-")
     before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = home
+    os.environ["XDG_RUNTIME_DIR"] = _folder()
+    home = tempfile.mkdtemp(prefix="triagebot-postgres-")
     try:
         server = start(Path(home), *settings)
         try:
@@ -102,9 +103,15 @@ def own(*settings: str) -> Iterator[PostgresServer]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def main(home: str, users: str) -> None:
-    import shutil
+@functools.cache
+def _folder() -> str:
+    """Where the package keeps its lock, as long as this process lives."""
+    folder = tempfile.mkdtemp(prefix="triagebot-postgres-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
+
+def main(home: str, users: str) -> None:
     server = start(Path(home))
     print(server.get_uri(), flush=True)  # noqa: T201 - how it talks to the tests
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
