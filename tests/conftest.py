@@ -83,7 +83,8 @@ if find_spec("triagebot.sandbox.model"):
 def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test sees the real home, ledger or configuration, nor a token, key or proxy."""
     for name in os.environ:
-        if name.startswith(("GITHUB_", "OPENAI_", "TRIAGEBOT_", "XDG_")) or name.upper().endswith("_PROXY"):
+        ours = name.startswith(("GITHUB_", "OPENAI_", "TRIAGEBOT_", "XDG_", "PG"))
+        if ours or name.upper().endswith("_PROXY") or name in {"CI", "NO_COLOR"}:
             monkeypatch.delenv(name)
     home = tmp_path_factory.mktemp("home")
     for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):

@@ -278,7 +278,7 @@ def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path: Path, endpoint
 
     endpoint_may_go_on = threading.Event()
     endpoint.script = slow
-    argv = ["eval", "--from", path, "--examples", "off", "--resume", str(kept), "--workers", "2"]
+    argv = ["eval", "--from", path, "--examples", "off", "--resume", str(kept), "--workers", "1"]
     process = subprocess.Popen([sys.executable, "-c", _ENTRY, *argv], stderr=subprocess.PIPE, text=True)
     assert under_way.wait(60)
     process.send_signal(signal.SIGINT)
