@@ -224,8 +224,12 @@ def test_closed_streams_are_no_bug(environ: dict[str, str]) -> None:
 
 
 def test_ctrl_c_ends_with_130(environ: dict[str, str]) -> None:
-    # In a loop: a signal that comes right before one long wait would be noticed only at its end.
-    program = "import time\ndef main():\n  print('up', flush=True)\n  while True: time.sleep(0.05)"
+    # Told to listen, for what is started in the background of a shell ignores SIGINT; and in a loop, since a
+    # signal that comes right before one long wait would be noticed only at its end.
+    program = (
+        "import signal, time\ndef main():\n  signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "  print('up', flush=True)\n  while True: time.sleep(0.05)"
+    )
     process = _start(program, environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
