@@ -169,7 +169,7 @@ def test_the_exit_codes_in_the_readme_are_the_exit_codes() -> None:
 
 
 def test_the_readme_promises_no_name_on_a_package_index() -> None:
-    assert not re.search(r"pip install (?:-\S+ )*triagebot", README)
+    assert not re.search(r"pip install (?:-\S+ )*['\"]?triagebot", README)
 
 
 def test_the_links_in_the_papers_lead_somewhere() -> None:
