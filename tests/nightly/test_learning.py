@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -451,22 +451,42 @@ def index() -> Iterator[HistoryIndex]:
         yield made
 
 
-def learner(world: World, index: HistoryIndex, *, days: int = 0, until: float = 1e12, **settings: Any) -> Learner:
+class Pupil:
+    """Learns, and remembers of what."""
+
+    def __init__(self) -> None:
+        self.taught: list[tuple[int, Sequence[str]]] = []
+
+    def learn(self, repo_id: int, labels: Sequence[str]) -> None:
+        self.taught.append((repo_id, labels))
+
+
+def learner(
+    world: World,
+    index: HistoryIndex,
+    *,
+    days: int = 0,
+    until: float = 1e12,
+    pupil: Pupil | None = None,
+    **settings: Any,
+) -> Learner:
     stop = Stop()
     clock = Calendar(stop)
     object.__setattr__(clock, "days", days)
     tracker = GitHubTracker(world.env["GITHUB_API_URL"], TOKEN, "octo/demo")
     chosen = Settings(texts=Texts(system="{{labels}}", comment=str), **settings)
-    return Learner(index, None, tracker, place.find(tracker, chosen.labels), chosen, clock, stop, Tally(), until)
+    return Learner(index, pupil, tracker, place.find(tracker, chosen.labels), chosen, clock, stop, Tally(), until)
 
 
 def test_what_learns_from_the_history_has_it_read_without_examples(world: World, index: HistoryIndex) -> None:
     answered(world, "The parser crashes at start", "bug")
     world.crash()
-    made = learner(world, index, needs_history=True)
+    pupil = Pupil()
+    made = learner(world, index, pupil=pupil)
     made.prepare(0)
-    assert reads(world) == []
+    assert (reads(world), pupil.taught) == ([], [])
     made.prepare(1)
+    assert [repo_id for repo_id, _ in pupil.taught] == [world.repo.id]
     assert [past.labels for past in index.past(world.repo.id)] == [("bug",)]
     issue = replace(next(made.tracker.sweep()), title="The parser")
     assert made.examples(issue) == ()
@@ -475,19 +495,19 @@ def test_what_learns_from_the_history_has_it_read_without_examples(world: World,
 def test_after_a_month_the_whole_past_is_read_anew(world: World, index: HistoryIndex) -> None:
     gone = answered(world, "The parser crashes at start", "bug")
     answered(world, "The parser is slow", "performance")
-    learner(world, index, needs_history=True).prepare(1)
+    learner(world, index, pupil=Pupil()).prepare(1)
     world.repo.delete_issue(gone)
     world.repo.rename_label("performance", "speed")
-    learner(world, index, needs_history=True, days=29).prepare(1)
+    learner(world, index, pupil=Pupil(), days=29).prepare(1)
     assert len(index.past(world.repo.id)) == 2
-    learner(world, index, needs_history=True, days=31).prepare(1)
+    learner(world, index, pupil=Pupil(), days=31).prepare(1)
     assert [past.labels for past in index.past(world.repo.id)] == [("speed",)]
 
 
 def test_reading_ends_with_the_night(world: World, index: HistoryIndex) -> None:
     for number in range(120):
         answered(world, f"Parser {number}x crashes", "bug")
-    learner(world, index, needs_history=True, until=0.0).prepare(1)
+    learner(world, index, pupil=Pupil(), until=0.0).prepare(1)
     assert len(index.past(world.repo.id)) == 100
 
 

@@ -19,7 +19,6 @@ from triagebot.core.faults import Misconfigured
 from triagebot.core.prompt import Question
 from triagebot.core.selection import Select
 from triagebot.core.verdict import Reply
-from triagebot.model import local
 from triagebot.model.endpoint import Endpoint
 from triagebot.nightly.ports import Model
 from triagebot.nightly.rehearsal import DryRun, FromFile, numbered
@@ -76,7 +75,6 @@ def settings(config: Config, env: Environment, choices: Choices) -> Settings:
         lease=config.lease,
         input_chars=config.model.input_chars,
         learning=_learning(config, env, choices),
-        needs_history=local.NAME in (env.model or config.model.name, config.model.first),
     )
 
 

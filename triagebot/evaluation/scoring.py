@@ -9,7 +9,7 @@ from functools import partial
 
 from triagebot.core.verdict import Usage
 from triagebot.evaluation import intervals, metrics, thresholds
-from triagebot.evaluation.cases import Case, Prediction, Said, by_repo, commonest, one_label
+from triagebot.evaluation.cases import Prediction, Said, by_repo, commonest, one_label
 from triagebot.evaluation.intervals import Interval
 from triagebot.evaluation.metrics import Outcome, Score, Silence
 from triagebot.evaluation.splits import Trial
@@ -277,8 +277,3 @@ def _always(found: tuple[str, float] | None) -> Said:
 
 def by_row(predictions: Sequence[Prediction]) -> list[Prediction]:
     return sorted(predictions, key=lambda p: p.case.row)
-
-
-def cases_of(trials: Sequence[Trial]) -> list[Case]:
-    """Every case that is held out, once."""
-    return [case for trial in trials for case in trial.test]

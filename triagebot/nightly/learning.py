@@ -63,7 +63,7 @@ class Learner:
     def _follow(self, history: History) -> None:
         with self._noting("the issues of tonight are asked about without examples"):
             self._shows = self._wanted(history)
-        if self.settings.learning.follow and (self._shows or self.settings.needs_history):
+        if self.settings.learning.follow and (self._shows or self.pupil is not None):
             self.tally.observer.stage("history")
             with self._noting("the history stays as it was"):
                 self._read(history)

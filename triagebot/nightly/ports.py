@@ -117,9 +117,6 @@ class History(Protocol):
 
     def forget(self, repo_id: int) -> None: ...
 
-    def past(self, repo_id: int, limit: int = ..., *, allowed: Collection[str] | None = None) -> Sequence[Past]:
-        """The newest judged issues with those of their labels that are `allowed`, newest first."""
-
     def similar(
         self,
         repo_id: int,

@@ -84,8 +84,6 @@ class Settings:
     lease: float = 900.0
     input_chars: int = 12_000
     learning: Learning = Learning()
-    needs_history: bool = False
-    """Whether whatever answers learns from the history, so that it is brought up to date without examples too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
