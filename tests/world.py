@@ -146,7 +146,7 @@ class World:
             process.communicate()
 
     def _defaults(self, command: str) -> list[str]:
-        return ["--config", str(self.folder / "config.yml")] if command in {"run", "deliver"} else []
+        return ["--config", str(self.folder / "config.yml")] if command in {"run", "deliver", "undo"} else []
 
 
 @pytest.fixture

@@ -37,10 +37,16 @@ class Stepped:
 
 
 def step_by_step(at: Callable[[str], None]) -> None:
-    """Let the night of this process tell `at` of its every step."""
-    from triagebot.nightly import night
+    """Let the night or the undo of this process tell `at` of its every step."""
+    from triagebot.nightly import night, undo
 
-    shipped = night.run
+    shipped, shipped_undo = night.run, undo.Undo.run
+
+    def run_undo(self: undo.Undo, issues: Sequence[int]) -> Any:
+        self.ledger, self.tracker = Stepped(self.ledger, "ledger", at), Stepped(self.tracker, "github", at)
+        return shipped_undo(self, issues)
+
+    undo.Undo.run = run_undo
 
     def run(parts: night.Parts, *args: Any, **kwargs: Any) -> Any:
         stepped = replace(

@@ -33,7 +33,7 @@ AT_ONCE = "delivery: {settle: 0s, per_second: off, per_hour: off}\n"
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What a night came to. `summary` is its JSON without the seconds that it took."""
+    """What a night came to. `summary` is its JSON without what differs from one playing to the next."""
 
     code: int
     summary: dict[str, Any]
@@ -55,9 +55,16 @@ def run(folder: Path, env: Mapping[str, str], *, repo: str, day: str, delivery: 
     own = {**env, "TRIAGEBOT_LEDGER": str(folder / "ledger.db"), "XDG_STATE_HOME": str(folder)}
     with mock.patch.dict(os.environ, _foreign() | own, clear=True), redirect_stdout(out), redirect_stderr(errors):
         code = triagebot(argv)
-    summary = json.loads(out.getvalue() or "{}")
-    summary.pop("seconds", None)
-    return Told(code=code, summary=summary, errors=errors.getvalue())
+    return Told(code=code, summary=_kept(json.loads(out.getvalue() or "{}")), errors=errors.getvalue())
+
+
+def _kept(summary: dict[str, Any]) -> dict[str, Any]:
+    """Without the hour at which it was, the address of the server, and what follows from the rest."""
+    issues = [
+        {name: issue[name] for name in issue if name not in {"link", "usd"}} for issue in summary.get("issues", ())
+    ]
+    kept = {name: value for name, value in summary.items() if name not in {"seconds", "last_good", "night"}}
+    return kept | ({"issues": issues} if issues else {})
 
 
 def _foreign() -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from triagebot.cli import terminal
-from triagebot.cli.progress import Progress
+from triagebot.cli.progress import Named, Progress
 
 
 class Screen(io.StringIO):
@@ -126,3 +126,22 @@ def test_every_thread_may_advance() -> None:
 )
 def test_a_line_is_one_line_and_only_read(given: str, shown: str) -> None:
     assert terminal.plain(given) == shown
+
+
+def test_of_several_repositories_each_line_says_whose_it_is_and_the_stages_of_all_stay() -> None:
+    out = io.StringIO()
+    with Progress(terminal.console(out, no_color=False)) as progress:
+        one = Named(progress, "octo/demo")
+        one.stage("sweep")
+        one.advance(3)
+        progress.stage("triage", 2)
+        one.stage("learn")
+        one.advance()
+        one.say("a note")
+    assert out.getvalue().splitlines() == [
+        "octo/demo: sweep",
+        "octo/demo: sweep: 3",
+        "triage: 0 of 2",
+        "octo/demo: a note",
+        "triage: 1 of 2",
+    ]

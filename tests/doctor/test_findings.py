@@ -18,6 +18,7 @@ from triagebot.core.marker import Marker
 from triagebot.core.policy import LabelPolicy
 from triagebot.github import survey
 from triagebot.github.wire import Answer
+from triagebot.ledger import statements
 from triagebot.sandbox import faults
 from triagebot.sandbox.arming import On
 from triagebot.sandbox.hub import BOT
@@ -42,7 +43,7 @@ def test_after_a_good_night_all_is_well(world: World, doctor: Doctor) -> None:
     assert "octo/demo" in found["repository"]["fact"]
     assert "6 of 6 may be set" in found["labels"]["fact"]
     assert f"writes as {BOT}" in found["identity"]["fact"]
-    assert "schema 1, writable, last night 0 min ago" in found["ledger"]["fact"]
+    assert f"schema {statements.version()}, writable, last night 0 min ago" in found["ledger"]["fact"]
     assert "knows each of our 1 comments" in found["nights"]["fact"]
 
 

@@ -26,7 +26,7 @@ def schema():
 
 
 def test_all_documents_are_found():
-    assert len(NAMES) == 11
+    assert len(NAMES) == 12
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triagebot.core.faults import Gone, Limited, Locked, Misconfigured, NotPermitted, Refused, Unclear
+from triagebot.core.faults import Gone, Limited, Locked, Misconfigured, NotPermitted, Refused, Unauthorized, Unclear
 from triagebot.github import envelope
 
 ISSUE = {"repository": {"issue": {"number": 1}}}
@@ -102,7 +102,7 @@ def test_an_id_too_wide_for_its_field_is_harmless_where_the_wide_field_is_there(
         (200, [], Unclear),
         (200, "<html>", Unclear),
         (200, '{"data": {"repository"', Unclear),
-        (401, {"message": "Bad credentials"}, NotPermitted),
+        (401, {"message": "Bad credentials"}, Unauthorized),
         (403, {"message": SECONDARY}, Limited),
         (404, {"message": "Not Found"}, Misconfigured),
         (502, {"data": None, "errors": [{"message": "This may be the result of a timeout"}]}, Unclear),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from triagebot.core.actions import AddLabels, DeleteComment, EditComment, MinimizeComment, PostComment, Receipt
+from triagebot.core.actions import (
+    AddLabels,
+    DeleteComment,
+    EditComment,
+    MinimizeComment,
+    PostComment,
+    Receipt,
+    RemoveLabel,
+)
 from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, Unclear
 from triagebot.core.issue import Repository
 from triagebot.github.receipts import receipt
@@ -111,6 +119,18 @@ def test_labels_are_what_the_issue_carries_afterwards(answer):
             receipt(add, answer(200, odd), HOME)
     with pytest.raises(Gone):
         receipt(add, answer(404, {"message": "Not Found"}), HOME)
+
+
+def test_a_label_is_off_when_the_answer_lists_the_others_or_says_that_it_is_not_there(answer):
+    off = RemoveLabel(issue=7, name="bug")
+    assert receipt(off, answer(200, [{"name": "docs"}]), HOME).labels == ("docs",)
+    for status in (404, 410):
+        assert receipt(off, answer(status, {"message": "Label does not exist"}), HOME) == Receipt()
+    for status, kind in ((204, Unclear), (403, Refused), (422, Refused), (502, Unclear)):
+        with pytest.raises(kind):
+            receipt(off, answer(status), HOME)
+    with pytest.raises(ReadOnly):
+        receipt(off, answer(410, {"message": "Issues are disabled for this repo"}), HOME)
 
 
 def test_a_hidden_comment_is_proven_by_itself(answer):

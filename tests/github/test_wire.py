@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, Unclear
+from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, Unauthorized, Unclear
 from triagebot.github import wire
 
 NOON = 1_800_000_000.0
@@ -16,7 +16,7 @@ SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes
 @pytest.mark.parametrize(
     ("status", "said", "kind"),
     [
-        (401, "Bad credentials", NotPermitted),
+        (401, "Bad credentials", Unauthorized),
         (403, "Resource not accessible by integration", NotPermitted),
         (403, "Resource not accessible by personal access token", NotPermitted),
         (403, "Must have admin rights to Repository.", NotPermitted),
@@ -137,7 +137,7 @@ def test_page_links_name_the_next_page_and_nothing_else_does(answer, recorded, n
         ("Exceptions.testInvalidInput", Refused),
         ("Exceptions.testUnknownObject", Gone),
         ("Exceptions.testNonJsonDataReturnedByGithub", Unclear),
-        ("SpecificExceptions.testBadCredentials", NotPermitted),
+        ("SpecificExceptions.testBadCredentials", Unauthorized),
         ("SpecificExceptions.testRateLimitExceeded", Limited),
         ("SpecificExceptions.testAuthenticatedRateLimitExceeded", Limited),
     ],

@@ -108,12 +108,16 @@ def _hang_up(*ends: socket.socket) -> None:
             end.shutdown(socket.SHUT_RDWR)
 
 
+def socket_of(address: str) -> Path:
+    """Where the embedded server at `address` listens."""
+    return Path(parse_qs(urlsplit(address).query)["host"][0]) / ".s.PGSQL.5432"
+
+
 @contextlib.contextmanager
 def before(address: str) -> Iterator[Proxy]:
     """A proxy before the embedded server at `address`."""
-    folder = parse_qs(urlsplit(address).query)["host"][0]
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        proxy = Proxy(Path(folder) / ".s.PGSQL.5432", listening.getsockname()[1])
+        proxy = Proxy(socket_of(address), listening.getsockname()[1])
         thread = threading.Thread(target=proxy.serve, args=(listening,), daemon=True)
         thread.start()
         try:

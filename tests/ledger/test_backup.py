@@ -41,6 +41,13 @@ def contents(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in path.parent.iterdir() if not file.name.endswith("-shm")}
 
 
+def test_a_backup_may_be_named_as_seen_from_here(path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_ledger(path).close()
+    monkeypatch.chdir(target.parent)
+    opening.backup(path, Path("copy.db"))
+    assert [*target.parent.iterdir()] == [target]
+
+
 def test_a_backup_while_the_ledger_is_in_use_is_one_private_file(path: Path, target: Path) -> None:
     """What is only in its log is in the copy, which is a ledger to go on with."""
     mask = os.umask(0)

@@ -69,10 +69,11 @@ def test_moving_and_pruning_are_told_in_a_sentence(here: World, schema: str, tmp
     moved = here.run("copy", schema, str(tmp_path / "to.db"), command="ledger")
     assert moved.code == 0
     assert f"copied {parse_server(schema).called} to {tmp_path / 'to.db'}: 1 runs, 2 outbox, 1 nights" in moved.out
+    assert "copying: 0 of " in moved.err
     again = here.run("copy", schema, str(tmp_path / "to.db"), command="ledger")
     assert again.code == 2
     assert "knows something already" in again.err
-    assert here.run("prune", command="ledger").out == "dropped 0 events, 0 nights, 0 runs, 0 writes\n"
+    assert here.run("prune", command="ledger").out == "dropped 0 events, 0 nights, 0 runs, 0 writes, 0 outcomes\n"
     short = here.run("prune", "--older-than", "1d", command="ledger")
     assert (short.code, short.err.count("\n")) == (2, 1)
 

@@ -219,6 +219,25 @@ def test_a_ledger_that_was_cut_off_is_damaged(used: Path, left: int) -> None:
     assert "damaged" in one_sentence(told.value, used)
 
 
+@pytest.mark.parametrize(("offset", "size"), [(0, 16), (24, 76), (100, 200), (8192, 200_000)])
+def test_damage_that_nobody_searched_for_is_told_where_it_is_met(used: Path, offset: int, size: int) -> None:
+    spoil(used, offset, size)
+    with pytest.raises(LedgerUnusable), open_ledger(used, searched=False) as ledger:
+        ledger.status()
+
+
+def test_damage_elsewhere_does_not_keep_from_telling_a_little(used: Path) -> None:
+    """A large ledger takes seconds to be searched, which only a night waits for."""
+    connection = sqlite3.connect(used)
+    [(root,)] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events_by_issue'")
+    connection.close()
+    spoil(used, (root - 1) * 4096, 4096)
+    with open_ledger(used, searched=False) as ledger:
+        assert ledger.status().days
+    with pytest.raises(LedgerUnusable, match="damaged"):
+        open_ledger(used)
+
+
 def test_an_empty_file_is_a_new_ledger(path: Path) -> None:
     path.touch()
     with open_ledger(path) as ledger:

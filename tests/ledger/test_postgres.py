@@ -259,8 +259,8 @@ def test_both_databases_end_at_the_same_tables(schema: str, tmp_path: Path) -> N
 def test_every_column_of_every_table_is_copied(schema: str) -> None:
     open_ledger(schema).close()
     sql = statements.queries(postgres._MACROS)
-    named = {table: re.findall(r"\w+", sql[put].partition("(")[2].partition(")")[0]) for table, (_, put) in
-             copying._TABLES.items()}  # fmt: skip
+    listed = {table: sql[f"put_{table}"].partition("(")[2].partition(")")[0] for table in copying._TABLES}
+    named = {table: re.findall(r"\w+", columns) for table, columns in listed.items()}
     assert named == {name: found for name, found in tables(schema).items() if name in named}
     assert named.keys() | {"schema_version", "done_per_day"} == tables(schema).keys()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tests.ledger.pieces import (
@@ -110,6 +111,38 @@ def test_history_tells_everything_of_one_issue_in_order(ledger: Ledger, clock: C
     ]
     assert {entry.fields["issue"] for entry in told if "issue" in entry.fields} == {1}
     assert ledger.history(REPO, 3) == ()
+
+
+def test_status_counts_each_issue_and_write_once(ledger: Ledger, clock: Clock) -> None:
+    answer(ledger, text(), *BOTH)
+    answer(ledger, text("edited", day=1), verdict=NOTHING)
+    fail(ledger, text(issue=2))
+    clock.pass_(60)
+    answer(ledger, text(issue=2, day=1), LABELS)
+    fail(ledger, text(issue=3))
+    claim(ledger, text(issue=4))
+    known = ledger.status()
+    assert known.issues == {"done": 2, "failed": 1, "running": 1}
+    assert known.writes == {"withdrawn": 2, "pending": 1}
+
+
+def test_status_need_not_count_what_is_settled(ledger: Ledger) -> None:
+    answer(ledger, text(), COMMENT)
+    fail(ledger, text(issue=2))
+    answer(ledger, text(issue=3), LABELS)
+    ledger.sent(take_row(ledger, night(ledger)), POSTED)
+    assert ledger.status(whole=False) == replace(ledger.status(), issues={"failed": 1}, writes={"pending": 1})
+
+
+def test_status_shows_the_newest_days_alone(ledger: Ledger) -> None:
+    for day in (0, 1, 5, 9):
+        answer(ledger, text(issue=day + 1, day=day))
+    fail(ledger, text(issue=20, day=9))
+    assert [(day.day, day.done) for day in ledger.status(limit=2).days] == [
+        (DAY + timedelta(9), 1),
+        (DAY + timedelta(5), 1),
+    ]
+    assert len(ledger.status(limit=20).days) == 4
 
 
 # --- retry

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -405,3 +406,13 @@ def test_an_issue_that_cannot_be_answered_is_recorded_and_left_alone(world: Worl
     world.night("--day", "2031-01-01")
     assert world.stand.count == 1
     assert world.hub.writes() == []
+
+
+def test_the_readmes_question_to_the_ledger_is_answered(world: World) -> None:
+    """ "How do I know that it ran?": the very SELECT that stands there."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    [query] = re.findall(r'sqlite3 \S+ "(SELECT .* FROM done_per_day .*)"', readme)
+    world.crash()
+    world.night()
+    [(day,)] = world.sql("SELECT day FROM nights")
+    assert world.sql(query) == [(day, 1, 1, 0, 0)]

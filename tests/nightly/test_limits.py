@@ -287,6 +287,22 @@ def test_two_writes_are_a_second_apart_however_long_the_look_before_the_first_to
     used.ledger.close()
 
 
+@pytest.mark.parametrize(("look", "ahead"), [(0.4, 0.4), (9.0, 2.0)], ids=["a slow look", "a look that hung"])
+def test_a_look_begins_as_long_before_its_slot_as_the_last_one_took_but_two_seconds_at_most(
+    look: float, ahead: float
+) -> None:
+    """Else every issue's write would be late by the time that its look takes."""
+    used = pacer(Pace(per_second=0.25))
+    used.take()
+    used.looked(look)
+    used.spend()
+    used.approach()
+    assert Clock.time == pytest.approx(1_000_004.0 - ahead)
+    used.take()
+    assert Clock.time == pytest.approx(1_000_004.0)
+    used.ledger.close()
+
+
 def test_a_stop_in_the_middle_of_a_wait_ends_writing() -> None:
     used = pacer(Pace())
     used.take()

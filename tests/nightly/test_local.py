@@ -126,3 +126,26 @@ def test_issues_from_a_file_without_a_past_are_refused_in_one_sentence(world: Wo
     ran = world.run("--from", str(exported(tmp_path / "issues.json")))
     assert (ran.code, ran.out) == (2, "")
     assert "give them with --history FILE" in ran.err
+
+
+def test_of_several_repositories_each_learns_from_its_own_past(learnt: World) -> None:
+    """One without a past of its own is told so, and holds up no other; no two share what was learnt."""
+    learnt.env["TRIAGEBOT_MODEL"] = "local"
+    turned = learnt.hub.create_repository("octo/turned", labels=["bug", "enhancement"])
+    for number, (title, body, label) in enumerate(past()):
+        at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)
+        made = turned.open_issue(title=title, body=body, created_at=at).number
+        turned.label(made, "bug" if label == "enhancement" else "enhancement", at=at + timedelta(hours=1))
+        turned.close(made)
+    learnt.hub.create_repository("octo/new", labels=["bug"]).open_issue(title="The parser crashes")
+    opened = {
+        repo: [repo.open_issue(title=f"The {part} crashes").number for part in _PARTS[:3]]
+        for repo in (learnt.repo, turned)
+    }
+    names = ("octo/demo", "octo/turned", "octo/new")
+    ran = learnt.run(*(word for name in names for word in ("--repo", name)), "--format", "json")
+    assert ran.code == 1
+    assert ran.json["failed"] == ["octo/new"]
+    assert {tuple(learnt.repo.issue(n).labels) for n in opened[learnt.repo]} == {("bug",)}
+    assert {tuple(turned.issue(n).labels) for n in opened[turned]} == {("enhancement",)}
+    assert learnt.stand.count == 0

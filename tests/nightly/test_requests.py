@@ -1,11 +1,53 @@
-"""PyGithub's and openai's own retries are off: requests are counted where they arrive."""
+"""Requests are counted where they arrive: a night sends no more than it has to, and no library repeats any."""
 
 from __future__ import annotations
+
+from datetime import date
 
 import pytest
 
 from tests.world import World
+from triagebot.core import key
+from triagebot.core.marker import Marker
 from triagebot.sandbox import faults
+from triagebot.sandbox.hub import BOT
+
+OLD, NEW, PAGES = 101, 5, 2
+
+
+@pytest.fixture
+def answered(world: World) -> World:
+    """More issues than one page holds, each with the comment of a night that the ledger knows nothing of."""
+    for number in range(OLD):
+        issue = world.repo.open_issue(title=f"Crash {number}", body="Error: it fails")
+        marker = Marker(date(2026, 1, 1), key.digest(issue.title, issue.body))
+        world.repo.label(issue.number, "bug", by=BOT)
+        world.repo.comment(issue.number, f"{marker}\nIt is a bug.", by=BOT)
+    return world
+
+
+def test_a_lost_ledger_costs_the_pages_and_four_requests_no_write_and_no_model_call(answered: World) -> None:
+    answered.night()
+    assert len(answered.hub.requests) <= PAGES + 4
+    assert (answered.hub.writes(), answered.stand.count) == ([], 0)
+
+
+def test_an_unchanged_night_costs_the_pages_and_four_requests_and_no_model_call(answered: World) -> None:
+    for _ in range(NEW):
+        answered.crash()
+    answered.night()
+    before, asked = len(answered.hub.requests), answered.stand.count
+    answered.night("--day", "2031-05-06")
+    assert len(answered.hub.requests) - before <= PAGES + 4
+    assert answered.stand.count == asked
+
+
+def test_a_new_issue_costs_one_look_and_its_two_writes_and_the_night_six_requests_more(answered: World) -> None:
+    for _ in range(NEW):
+        answered.crash()
+    answered.night()
+    assert len(answered.hub.writes()) == 2 * NEW
+    assert len(answered.hub.requests) <= PAGES + 3 * NEW + 6
 
 
 def test_a_comment_stored_and_answered_502_is_one_request(world: World) -> None:

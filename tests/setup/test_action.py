@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -140,7 +141,7 @@ def test_a_night_that_is_cut_short_is_saved_all_the_same(
     assert job.outcomes["Run the night"] == "failure"
     assert job.outcomes["Save the ledger"] == "success"
     assert ("interrupted by SIGTERM" in job.log) is (number == signal.SIGTERM)
-    assert "octo/demo, night of" not in job.log or number == signal.SIGTERM
+    assert "octo/demo, night " not in job.log or number == signal.SIGTERM
     assert _rows(cache, world.folder) == ["labels", "comment"]
     written = len(world.hub.writes())
     night()
@@ -178,12 +179,32 @@ def test_only_the_issues_that_are_named(world: World, night: Night) -> None:
     assert world.stand.count == asked + 1
 
 
+def test_a_night_is_taken_back_by_the_number_in_its_summary_and_stays_so(world: World, night: Night) -> None:
+    world.crash("One")
+    number = re.search(r"night (\d+)", well(night()).summary)
+    assert number
+    job = well(night(undo=number[1]))
+    assert "took off bug, deleted comment" in job.summary
+    assert (world.own_per_issue(), world.repo.issue(1).labels) == ([0], [])
+    asked, written = world.stand.count, len(world.hub.writes())
+    well(night())
+    assert (world.stand.count, len(world.hub.writes())) == (asked, written)
+
+
 @pytest.mark.parametrize("written", ["1; do :; done; touch spoilt; for x in 1", "$(touch spoilt)", "--again"])
 def test_an_input_is_never_a_command(world: World, night: Night, written: str) -> None:
     world.crash("One")
     job = night(issue=written)
     assert job.outcomes["Run the night"] == "failure"
     assert world.stand.count == 0
+    assert not [*world.folder.rglob("spoilt")]
+
+
+@pytest.mark.parametrize("written", ["1; touch spoilt", "$(touch spoilt)", "--dry-run"])
+def test_neither_is_the_number_of_a_night(world: World, night: Night, written: str) -> None:
+    well(night())
+    job = night(undo=written)
+    assert job.outcomes["Run the night"] == "failure"
     assert not [*world.folder.rglob("spoilt")]
 
 

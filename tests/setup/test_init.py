@@ -264,6 +264,26 @@ def test_the_environment_is_private_and_holds_what_the_shell_holds(init: Init, f
     assert all(KEY not in text for name, text in files(folder).items() if name != "triagebot.env")
 
 
+def test_an_app_a_proxy_and_a_private_authority_go_along(init: Init, folder: Path) -> None:
+    """As a shell then reads them: the text of a key has lines."""
+    key = "-----BEGIN RSA PRIVATE KEY-----\nit's\n-----END RSA PRIVATE KEY-----"
+    given = {
+        "TRIAGEBOT_APP_ID": "77",
+        "TRIAGEBOT_APP_PRIVATE_KEY": key,
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "ghe.example",
+        "SSL_CERT_FILE": "/nowhere/all.pem",
+    }
+    ran = init("--preset", "ollama", "--repo", "o/r", "--yes", "--cron", GITHUB_API_URL="http://127.0.0.1:9", **given)
+    assert ran.code == 0, ran.err
+    assert "put a token into" not in ran.out
+    shown = " ".join(f'"${name}|"' for name in (*given, "GITHUB_TOKEN"))
+    read = ["sh", "-c", f"set -a; . ./triagebot.env; printf %s {shown}"]
+    done = subprocess.run(read, env={"PATH": os.defpath}, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout == "|".join([*given.values(), "", ""])
+    assert key not in ran.out
+
+
 def test_no_key_is_written_where_it_could_be_committed(init: Init, folder: Path) -> None:
     (folder.parent / ".git").mkdir()
     ran = init("--preset", "ollama", "--repo", "o/r", "--yes", "--cron")

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from triagebot.core import issue, policy, standing
-from triagebot.core.rows import Memory
+from triagebot.core import issue, policy, standing, undoing
+from triagebot.core.rows import Memory, RowStatus
 from triagebot.core.standing import Post, Withdraw
 from triagebot.ledger import statements
+from triagebot.ledger import undoing as undo_rows
 from triagebot.ledger.ledger import Ledger
 from triagebot.nightly.pacer import Pacer
 from triagebot.simulator import shown
@@ -136,6 +137,18 @@ def _lost_labels_not_seen(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(policy, "addable", lambda *a, **k: shipped(*a, **k | {"known": LABELS}))
 
 
+def _undo_minds_nobody_elses_label(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(undoing, "is_self", lambda *_: True)
+
+
+def _undo_minds_no_edit(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(undoing, "_untouchable", lambda *_: None)
+
+
+def _undo_forgets_what_was_only_tried(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(undo_rows, "_ENDED", (RowStatus.SENT,))
+
+
 MUTANTS: dict[str, Mutate] = {
     "fencing": _sql(("AND owner = :owner AND attempt = :attempt", "")),
     "the look before the write": _no_look,
@@ -161,4 +174,7 @@ MUTANTS: dict[str, Mutate] = {
     "what a person edited is theirs": _peoples_edits_not_seen,
     "a label that a person took off stays off": _labels_taken_off_not_seen,
     "a label that the repository lost is not made anew": _lost_labels_not_seen,
+    "an undo leaves labels that others set last": _undo_minds_nobody_elses_label,
+    "an undo leaves comments that people edited": _undo_minds_no_edit,
+    "an undo takes back what may have been written": _undo_forgets_what_was_only_tried,
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triagebot.nightly import night
+from triagebot.nightly.report import Summary
 from triagebot.nightly.settings import Orders
 from triagebot.simulator import judge
 from triagebot.simulator.scheduler import Process
@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.end()
 
 
-def a_night(world: World) -> night.Summary:
+def a_night(world: World) -> Summary:
     """One night, run to its end, and a day later."""
     before = len(world.summaries)
     world.night(Process("night"), Orders())

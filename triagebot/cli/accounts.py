@@ -28,6 +28,24 @@ def credential(env: Environment, repo: str, *, timeout: int) -> str | Credential
     return env.github_token
 
 
+def of_owner(env: Environment, owner: str, *, timeout: int) -> list[str]:
+    """The repositories of an organisation or user that take issues and that we may write to, as OWNER/NAME.
+
+    Raises `Misconfigured` where there are none.
+    """
+    from triagebot.github import owners
+
+    token: str | Credential
+    if env.app_id is not None and env.app_private_key is not None:
+        from triagebot.github.app import AppKey, OwnersInstallation
+
+        key = AppKey(id=env.app_id, private_key=_private_key(env.app_private_key))
+        token = OwnersInstallation(key, env.github_api_url, owner, timeout=timeout, ca=trusted(env))
+    else:
+        token = credential(env, owner, timeout=timeout)
+    return owners.repositories(env.github_api_url, token, owner, timeout=timeout, ca=trusted(env))
+
+
 def _private_key(written: str) -> str:
     try:
         return environment.private_key(written)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -36,23 +36,32 @@ class _NoModel:
         raise AssertionError(f"`deliver` asks nothing, yet was to ask about {len(question.labels)} labels")
 
 
-NOBODY = Answering(_NoModel())
+Answers = Callable[[], Answering]
+"""For one repository, at each call: the endpoint is the same for all, and what learns, learns from each by itself."""
+
+
+def nobody() -> Answering:
+    """For a night that only delivers."""
+    return Answering(_NoModel())
 
 
 @contextmanager
-def opened(config: Config, env: Environment, stop: Stop, history: HistoryIndex | None) -> Iterator[Answering]:
+def opened(config: Config, env: Environment, stop: Stop, history: HistoryIndex | None) -> Iterator[Answers]:
     """As the settings say. Raises `Misconfigured` where a name, a key, an extra or a history is missing."""
     if not learns(config, env):
         with wiring.model(config, env, stop) as endpoint:
-            yield Answering(endpoint)
+            yield lambda: Answering(endpoint)
         return
-    taught = LocalModel(_Teacher(config, _needed(history)).train)
+    train = _Teacher(config, _needed(history)).train
     if is_local(config, env):
-        yield Answering(taught, taught)
+        yield lambda: _twice(LocalModel(train))
         return
     with wiring.model(config, env, stop) as endpoint:
-        cascade = Cascade(taught, endpoint, at=config.model.sure)
-        yield Answering(cascade, cascade)
+        yield lambda: _twice(Cascade(LocalModel(train), endpoint, at=config.model.sure))
+
+
+def _twice(taught: LocalModel | Cascade) -> Answering:
+    return Answering(taught, taught)
 
 
 def is_local(config: Config, env: Environment) -> bool:

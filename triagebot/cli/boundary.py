@@ -1,4 +1,7 @@
-"""The one place that turns what went wrong into words and an exit code. Deep code raises; only this answers."""
+"""The one place that turns what went wrong into words and an exit code. Deep code raises; only this answers.
+
+What words need is imported when there are any: this module stands before everything else, `--version` included.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,15 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TextIO
 
-import typer
-
-from triagebot.cli import bugreport, terminal
-from triagebot.cli.environment import redact, secrets_in
+from triagebot.cli import terminal
 from triagebot.core.faults import Fault, Misconfigured
+
+TYPE_CHECKING = False  # as type checkers know it; typing itself is a tenth of the time that `--version` takes
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    import typer
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
@@ -50,7 +55,7 @@ def run(main: Callable[[], int | None], *, argv: Sequence[str], environ: Mapping
         _flush(sys.stdout)
     except SystemExit as asked:
         code = asked.code if isinstance(asked.code, int) else ExitCode.INCOMPLETE if asked.code else ExitCode.DONE
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         code = _interrupted(signal.SIGINT)
     except Interrupted as stopped:
         code = _interrupted(stopped.number)
@@ -66,6 +71,13 @@ def _interrupted(number: int) -> int:
 
 
 def _failed(error: Exception, argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    import typer
+
+    from triagebot.cli import bugreport
+    from triagebot.cli.environment import redact, secrets_in
+
+    if isinstance(error, typer.Abort):
+        return _interrupted(signal.SIGINT)
     secrets = secrets_in(environ, argv)
     if isinstance(error, Fault):
         _say(redact(str(error), secrets))

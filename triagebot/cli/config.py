@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from triagebot.cli import durations, strict_yaml
+from triagebot.cli import durations, environment, strict_yaml
 from triagebot.core.faults import Misconfigured
 from triagebot.core.policy import LabelPolicy, Mode
 
@@ -45,6 +45,12 @@ def _unless_auto(value: object) -> object:
     return None if value == "auto" else value
 
 
+def _repository(value: object) -> object:
+    if not isinstance(value, str) or not environment.is_repository(value):
+        raise ValueError("no OWNER/NAME")
+    return value
+
+
 def _use(value: object) -> object:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
@@ -54,6 +60,10 @@ Word = Annotated[str, Field(min_length=1, max_length=200)]
 Words = Annotated[tuple[Word, ...], Field(strict=False, description="a list of names or globs, each in quotes")]
 Groups = Annotated[
     tuple[Words, ...], Field(strict=False, description='a list of lists, as in [["kind/*"], ["p1", "p2"]]')
+]
+Repos = Annotated[
+    tuple[Annotated[str, BeforeValidator(_repository)], ...],
+    Field(strict=False, description="a list of repositories, each as OWNER/NAME"),
 ]
 SkipOrTake = Annotated[Literal["skip", "take"], Field(description="skip or take")]
 OnOff = Annotated[bool, BeforeValidator(_switch), Field(description="on or off")]
@@ -166,8 +176,12 @@ class History(_Section):
 
 
 class Config(_Section):
-    """The whole file; every key has a default. All durations are seconds."""
+    """The whole file; every key has a default. All durations are seconds.
 
+    Without any `repos` the night's one repository is the one that the environment names.
+    """
+
+    repos: Repos = ()
     labels: Labels = Labels()
     comment: OnOff = True
     identity: Identity = Identity()

@@ -43,6 +43,7 @@ class Site:
     def __init__(self, env: Environment, choices: Choices, chosen: Config) -> None:
         self.env = env
         self.choices = choices
+        self.chosen = chosen
         built = look(lambda: wiring.tracker(chosen, env, choices))
         account = then(built, lambda tracker: tracker.account_facts())
         self.fault = next((seen for seen in (built, account) if isinstance(seen, Fault)), None)
@@ -67,7 +68,7 @@ class Site:
         """
         if isinstance(look(lambda: accounts.trusted(self.env)), Fault):
             return "github"
-        if isinstance(look(lambda: wiring.repository(self.env, self.choices)), Fault):
+        if isinstance(look(lambda: wiring.repository(self.chosen, self.env, self.choices)), Fault):
             return "repository"
         return "token" if self.tracker is None or isinstance(fault, Misconfigured) else "github"
 

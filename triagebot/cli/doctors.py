@@ -100,7 +100,7 @@ def _quiet() -> Iterator[None]:
 
 
 def findings(environ: Mapping[str, str], order: Order) -> Iterator[Finding]:
-    """One for each of `CHECKS`, in their order."""
+    """One for each of `CHECKS`, in their order; then those of the other repositories that the settings name."""
     env = look(lambda: Environment.read(environ))
     if isinstance(env, Fault):
         yield failed("settings", env)
@@ -110,10 +110,13 @@ def findings(environ: Mapping[str, str], order: Order) -> Iterator[Finding]:
     chosen = look(lambda: wiring.read_config(choices))
     yield judged("settings", chosen, lambda _: _settings(order), first="")
     known = None if isinstance(chosen, Fault) else chosen
-    site = Site(env, choices, known or Config())
+    listed = known.repos if known and order.repo is None else ()
+    site = Site(env, replace(choices, repo=listed[0]) if listed else choices, known or Config())
     yield from _of_github(site, known)
     yield _endpoint(env, known, site.labels, ask=order.ask)
     yield from _of_the_ledger(site, order)
+    if known and not site.blamed and not site.spent:
+        yield from (finding for name in listed[1:] for finding in _other(env, choices, known, name))
 
 
 def _settings(order: Order) -> Finding:
@@ -136,6 +139,17 @@ def _of_github(site: Site, known: Config | None) -> Iterator[Finding]:
     else:
         labels = known.label_policy()
         yield judged("labels", site.labels, lambda found: account.labels(labels, found), first=first)
+
+
+def _other(env: Environment, choices: Choices, known: Config, name: str) -> Iterator[Finding]:
+    """One more repository that the settings name: whether it is there, and has labels to choose from."""
+    tracker = look(lambda: wiring.tracker(known, env, replace(choices, repo=name)))
+    repository = then(tracker, lambda to: to.repository())
+    there = None if isinstance(repository, Fault) else tracker
+    yield judged("repository", repository, lambda found: account.repository(found, name), first="token")
+    labels = then(there, lambda to: account.labels(known.label_policy(), to.labels()))
+    if isinstance(labels, Finding) and labels.state is State.BROKEN:
+        yield replace(labels, fact=f"{name}: {labels.fact}")
 
 
 def _server(site: Site) -> Finding:

@@ -21,6 +21,16 @@ def parse(written: str) -> float:
     return seconds
 
 
+def spoken(seconds: float) -> str:
+    """How long something took, for people: the two largest units, as in `3m 12s` or `2h 5m`."""
+    left, parts = round(seconds), list[str]()
+    for unit, size in _UNITS.items():
+        if left >= size:
+            parts.append(f"{left // size}{unit}")
+            left %= size
+    return " ".join(parts[:2]) or "0s"
+
+
 def format(seconds: float) -> str:
     """Write `seconds` in the largest unit that holds it exactly, so that `parse` gives the same back."""
     for unit, size in _UNITS.items():

@@ -32,6 +32,7 @@ _SHORTEST_SECRET = 8
 """Characters. Keys such as `x` or `ollama`, which local servers ask for, are no secrets and occur in any text."""
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
+_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,8 +95,20 @@ class Environment:
 
 def parse_repository(written: str, *, source: str) -> str:
     """Check a repository's name; `source` is the flag or variable that it came from, for the sentence."""
-    if not _REPOSITORY.fullmatch(written):
+    if not is_repository(written):
         raise Misconfigured(f"{source} is {written[:80]!r}; write OWNER/NAME, as in octo-org/octo-repo.")
+    return written
+
+
+def is_repository(written: str) -> bool:
+    """Whether it has the form OWNER/NAME, in the characters that GitHub allows."""
+    return _REPOSITORY.fullmatch(written) is not None
+
+
+def parse_owner(written: str, *, source: str) -> str:
+    """Check the name of an organisation or user."""
+    if not _OWNER.fullmatch(written):
+        raise Misconfigured(f"{source} is {written[:80]!r}; write a name, as in octo-org.")
     return written
 
 

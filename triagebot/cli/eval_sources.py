@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +21,6 @@ _LARGEST = 2 * 1024**3
 
 _SHARE = 0.8
 """Of the issues, the oldest, that are learnt from where nobody says otherwise."""
-
-
-class Examples(enum.StrEnum):
-    """Whether the endpoint is shown how similar issues were labelled: with and without them, or one of the two."""
-
-    BOTH = "both"
-    ON = "on"
-    OFF = "off"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

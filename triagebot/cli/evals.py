@@ -15,7 +15,8 @@ from triagebot.cli.config import Config
 from triagebot.cli.environment import Environment
 from triagebot.cli.eval_answers import Remembering
 from triagebot.cli.eval_predictors import UNREACHABLE, Endpoint, Local
-from triagebot.cli.eval_sources import Examples, Plan, Sources
+from triagebot.cli.eval_sources import Plan, Sources
+from triagebot.cli.flags import Examples
 from triagebot.cli.progress import Progress
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import HistoryUnusable, Misconfigured

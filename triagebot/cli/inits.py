@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from triagebot.cli import config, origins, setups, terminal
+from triagebot.cli import accounts, config, origins, setups, terminal
 from triagebot.cli.boundary import ExitCode
 from triagebot.cli.environment import Environment, parse_repository, redact
 from triagebot.cli.presets import SERVINGS, Preset, Serving
@@ -171,12 +171,14 @@ def _source(written: str | None) -> tuple[str, str] | None:
 
 def _labels(env: Environment, repo: str) -> tuple[Sequence[Label], list[str]]:
     """The repository's labels, where a token is there to ask with. They are comments only: no answer stops nothing."""
-    if env.github_token is None:
+    if env.github_token is None and env.app_id is None:
         return (), ["labels: not looked at, since GITHUB_TOKEN is not set"]
     from triagebot.github.tracker import GitHubTracker
 
     try:
-        tracker = GitHubTracker(base_url=env.github_api_url, token=env.github_token, repo=repo, timeout=HTTP_TIMEOUT)
+        account = accounts.credential(env, repo, timeout=HTTP_TIMEOUT)
+        ca = accounts.trusted(env)
+        tracker = GitHubTracker(base_url=env.github_api_url, token=account, repo=repo, timeout=HTTP_TIMEOUT, ca=ca)
         try:
             tracker.repository()
             labels = tracker.labels()

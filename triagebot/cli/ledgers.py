@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, date, datetime
@@ -19,17 +19,20 @@ from triagebot.core.faults import Misconfigured
 from triagebot.ledger import address as addresses
 from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
+from triagebot.ledger.outcomes import Score, Scores
 from triagebot.ledger.reports import Entry, NightReport, Status
 
 _LEAST_KEPT = 7 * 86_400.0
 _LEAST_KEPT_TOLD = "7d"
+_MOST_SCORES = 20
+_LOST = "not known"  # the answer behind a label was pruned before the label was seen
 _HIDDEN = frozenset({"repo_id", "issue", "votes", "payload", "verdict"})
 
 
 def status(env: Environment, repo: str | None, *, max_age: float | None, as_json: bool) -> int:
     """Print where the work stands; exit code 1 where the last good night is older than `max_age` seconds."""
-    with _opened(env) as ledger:
-        known = ledger.status(repo)
+    with _glanced_at(env) as ledger:
+        known = ledger.status(repo, whole=as_json)  # people are not shown what is settled
     age = _age(known.last_good)
     if as_json:
         _print_json(_plain(asdict(known)) | {"age": age, "waiting": known.waiting, "dead": known.dead})
@@ -67,17 +70,42 @@ def _status_lines(known: Status, age: float | None) -> Iterator[str]:
     for day in known.days:
         ends = f"{day.labelled} labelled, {day.nothing_fits} nothing fits, {day.failed} failed"
         yield f"  {day.day}  {day.done} done: {ends}"
+    yield from _score_lines(known.outcomes)
+
+
+def _score_lines(scores: Scores) -> Iterator[str]:
+    """What people did with the labels, counted three ways; nothing where nothing was noted yet."""
+    if not scores.labels:
+        return
+    yield "what people did with the labels that were set:"
+    tables = {"label": scores.labels, "prompt": scores.prompts, "model": scores.models}
+    width = max(len(score.name) for table in tables.values() for score in table[:_MOST_SCORES])
+    for title, table in tables.items():
+        yield from _score_table(title, table, max(width, len(_LOST)))
+    if undone := sum(score.undone for score in scores.labels):
+        yield f"  not counted: {undone} that `triagebot undo` or another program took off"
+
+
+def _score_table(title: str, scores: Sequence[Score], width: int) -> Iterator[str]:
+    shown = scores[:_MOST_SCORES]
+    yield f"  {title:{width}}  {'set':>6}  {'kept':>5}  {'removed':>7}  {'replaced':>8}  since"
+    for score in shown:
+        kept, removed, replaced = (f"{100 * share:.0f}%" for share in score.shares.values()) if score.shares else "---"
+        counts = f"{score.counted:6}  {kept:>5}  {removed:>7}  {replaced:>8}"
+        yield f"  {score.name or _LOST:{width}}  {counts}  {score.since:%Y-%m-%d}"
+    if len(scores) > len(shown):
+        yield f"  and {len(scores) - len(shown)} more: --format json shows them all"
 
 
 def _night_line(night: NightReport) -> str:
     how = night.how or ("running, or killed" if night.finished_at is None else "?")
     counts = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in night.counts.items() if number)
-    return f"  {night.started_at:%Y-%m-%d %H:%M}Z  {night.repo}  {how}  {counts}"
+    return f"  {night.id}  {night.started_at:%Y-%m-%d %H:%M}Z  {night.repo}  {how}  {counts}"
 
 
 def show(env: Environment, repo: str | None, issue: int, *, as_json: bool) -> int:
     """Print everything known of one issue, oldest first; exit code 1 where nothing is."""
-    with _opened(env) as ledger:
+    with _glanced_at(env) as ledger:
         entries = ledger.history(_repo_id(ledger, repo or env.github_repository), issue)
     if as_json:
         _print_json([_plain(asdict(entry)) for entry in entries])
@@ -117,9 +145,12 @@ def repository_id(env: Environment, name: str) -> int:
         return _repo_id(ledger, name)
 
 
-def copy(source: str, target: str) -> int:
+def copy(env: Environment, source: str, target: str) -> int:
     """Put all that one ledger knows into another, empty one."""
-    copied = opening.copy(source, target)
+    from triagebot.cli.progress import Progress
+
+    with Progress(terminal.console(sys.stderr, no_color=env.no_color)) as progress:
+        copied = opening.copy(source, target, watcher=progress)
     rows = ", ".join(f"{count} {table}" for table, count in copied.rows.items())
     _print(
         [
@@ -158,6 +189,13 @@ def _repo_id(ledger: Ledger, name: str | None) -> int:
 @contextmanager
 def _opened(env: Environment) -> Iterator[Ledger]:
     with opening.open_ledger(env.ledger, must_exist=True) as ledger:
+        yield ledger
+
+
+@contextmanager
+def _glanced_at(env: Environment) -> Iterator[Ledger]:
+    """To tell a little of it, whose damage elsewhere the next night finds."""
+    with opening.open_ledger(env.ledger, must_exist=True, searched=False) as ledger:
         yield ledger
 
 

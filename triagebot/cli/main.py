@@ -5,23 +5,23 @@ Long because the help of every command, with its examples, stands beside its fla
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from triagebot.cli import boundary, durations
-from triagebot.cli.environment import Environment, parse_repository
-from triagebot.cli.eval_sources import Examples, Sources
+from triagebot.cli.environment import Environment, parse_owner, parse_repository
+from triagebot.cli.flags import Examples, Format
 from triagebot.cli.presets import Preset
-from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
-from triagebot.nightly.settings import Orders
+
+if TYPE_CHECKING:
+    from triagebot.cli.wiring import Output
 
 app = typer.Typer(
     name="triagebot",
@@ -64,14 +64,16 @@ ledger_app = typer.Typer(
 app.add_typer(ledger_app, name="ledger", no_args_is_help=True)
 
 
-class Format(enum.StrEnum):
-    """For people, or for machines."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 Repo = Annotated[str | None, typer.Option("--repo", metavar="OWNER/NAME", help="Default: GITHUB_REPOSITORY.")]
+Repos = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--repo", metavar="OWNER/NAME", help="Repeatable. Default: `repos` in the settings, else GITHUB_REPOSITORY."
+    ),
+]
+Orgs = Annotated[
+    list[str] | None, typer.Option("--org", metavar="NAME", help="All repositories of this organisation; repeatable.")
+]
 Config = Annotated[Path | None, typer.Option("--config", metavar="PATH", help="Default: .github/triagebot.yml.")]
 Shape = Annotated[Format, typer.Option("--format", help="For people (text) or for machines (json).")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Tell every retry and every stage on stderr.")]
@@ -90,7 +92,8 @@ def _root(
 
 @app.command()
 def run(
-    repo: Repo = None,
+    repo: Repos = None,
+    org: Orgs = None,
     issue: Annotated[list[int] | None, typer.Option(min=1, metavar="N", help="Only this issue; repeatable.")] = None,
     day: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="The night's day. Default: today in UTC.")
@@ -113,19 +116,25 @@ def run(
     """Run one night.
 
     Sweeps the open issues, asks about the new ones, writes labels and one comment each. Safe to run at any
-    time, twice, or several at once with one ledger.
+    time, twice, or several at once with one ledger. Several repositories share the night's budget: whoever waits
+    longest, anywhere, is asked about first.
 
     \b
     Examples:
       triagebot run --repo octo/demo --dry-run           # show it, write nothing
       triagebot run --from issues.json --limit 20        # from a file, no GitHub
       triagebot run --repo octo/demo                     # the night itself
+      triagebot run --repo octo/demo --repo octo/docs    # two, with one budget
+      triagebot run --org octo                           # all that it has
       triagebot run --repo octo/demo --issue 17 --again  # one issue, once more
     """
-    from triagebot.cli import nights
+    from triagebot.cli import tours
+    from triagebot.cli.wiring import Choices
+    from triagebot.nightly.settings import Orders
 
     choices = Choices(
-        repo=repo and parse_repository(repo, source="--repo"),
+        repos=_repositories(repo),
+        orgs=_owners(org),
         issues=tuple(issue or ()),
         limit=limit,
         workers=workers,
@@ -137,7 +146,7 @@ def run(
         again=again,
     )
     orders = Orders(day=_day(day), issues=choices.issues, again=again)
-    return nights.run(_environment(), choices, orders, _output(format, verbose=verbose))
+    return tours.run(_environment(), choices, orders, _output(format, verbose=verbose))
 
 
 @app.command()
@@ -185,7 +194,8 @@ def init(
 
 @app.command()
 def deliver(
-    repo: Repo = None,
+    repo: Repos = None,
+    org: Orgs = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show the exact requests.")] = False,
     deadline: Annotated[str | None, typer.Option(metavar="DURATION", help="End by then, as in 45m.")] = None,
     config: Config = None,
@@ -201,15 +211,18 @@ def deliver(
       triagebot deliver --repo octo/demo --dry-run  # what would be sent
       triagebot deliver --repo octo/demo
     """
-    from triagebot.cli import nights
+    from triagebot.cli import tours
+    from triagebot.cli.wiring import Choices
+    from triagebot.nightly.settings import Orders
 
     choices = Choices(
-        repo=repo and parse_repository(repo, source="--repo"),
+        repos=_repositories(repo),
+        orgs=_owners(org),
         deadline=_duration(deadline),
         config=config,
         dry_run=dry_run,
     )
-    return nights.run(_environment(), choices, Orders(triage=False), _output(format, verbose=verbose))
+    return tours.run(_environment(), choices, Orders(triage=False), _output(format, verbose=verbose))
 
 
 @app.command()
@@ -274,6 +287,39 @@ def retry(
     return ledgers.retry(_environment(), name, issue)
 
 
+@app.command()
+def undo(
+    night: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="What this night wrote; `triagebot status` lists them.")
+    ] = None,
+    issue: Annotated[
+        list[int] | None, typer.Option(min=1, metavar="N", help="All that stands on this issue; repeatable.")
+    ] = None,
+    repo: Repo = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show the exact requests.")] = False,
+    config: Config = None,
+    format: Shape = Format.TEXT,
+    verbose: Verbose = False,
+) -> int:
+    """Take back what was written.
+
+    Takes off the labels that the bot set last and nobody touched since, and deletes its comments. What a person
+    edited, set or took off stays, and is told. Later nights do not write it again. Look at --dry-run first.
+
+    \b
+    Examples:
+      triagebot undo --night 12 --dry-run  # what would be taken back
+      triagebot undo --night 12
+      triagebot undo --issue 17 --repo octo/demo
+    """
+    from triagebot.cli import undos
+    from triagebot.cli.wiring import Choices
+
+    choices = Choices(repo=repo and parse_repository(repo, source="--repo"), config=config, dry_run=dry_run)
+    wish = undos.Wish(night=night, issues=tuple(issue or ()))
+    return undos.run(_environment(), choices, wish, _output(format, verbose=verbose))
+
+
 @ledger_app.command("backup")
 def ledger_backup(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that does not exist yet.")],
@@ -299,8 +345,8 @@ def ledger_copy(
 ) -> int:
     """Move to another database.
 
-    Copies everything in one transaction, reads it back and compares it: the target is whole or empty. Killed
-    half-way, it leaves nothing, and the same command does it again. Between two nights, as nothing later is copied.
+    Copies page by page, reads everything back and compares it. Killed half-way, the same command goes on with it, and
+    until then every other one refuses the target. Between two nights, as nothing later is copied.
 
     \b
     Example:
@@ -308,7 +354,7 @@ def ledger_copy(
     """
     from triagebot.cli import ledgers
 
-    return ledgers.copy(source, target)
+    return ledgers.copy(_environment(), source, target)
 
 
 @ledger_app.command("prune")
@@ -459,6 +505,7 @@ def evaluate(
       triagebot eval --model NAME --from issues.json --limit 100 --first local
     """
     from triagebot.cli import evals
+    from triagebot.cli.eval_sources import Sources
 
     name = repo and parse_repository(repo, source="--repo")
     sources = Sources(history=history, test=test, source=source, repo=name, split=split, folds=folds, limit=limit)
@@ -537,7 +584,17 @@ def _environment() -> Environment:
 
 
 def _output(format: Format, *, verbose: bool) -> Output:
+    from triagebot.cli.wiring import Output
+
     return Output(json=format is Format.JSON, verbose=verbose)
+
+
+def _repositories(written: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(parse_repository(name, source="--repo") for name in written or ())
+
+
+def _owners(written: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(parse_owner(name, source="--org") for name in written or ())
 
 
 def _duration(written: str | None) -> float | None:
@@ -556,6 +613,8 @@ def _day(written: str | None) -> date | None:
 
 def main(argv: Sequence[str]) -> int:
     """Run one command line; returns the exit code and never raises."""
+    from triagebot.cli import bugreport  # noqa: F401 - at hand: a process that can open no file has bugs to tell, too
+
     return boundary.run(
         lambda: app(args=list(argv), prog_name="triagebot", standalone_mode=False), argv=argv, environ=os.environ
     )

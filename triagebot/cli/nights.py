@@ -1,4 +1,7 @@
-"""`run` and `deliver`: build the parts, run the night under the eye of the signals, tell how it went."""
+"""A night over one repository: build the parts, run it under the eye of the signals, tell how it went.
+
+What `run` and `deliver` do with one or many is decided in `tours`, which uses the pieces of this file, too.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +12,33 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from triagebot.cli import answering, histories, signals, summary, terminal, wiring
-from triagebot.cli.answering import NOBODY
+from triagebot.cli import answering, histories, pages, signals, summary, terminal, wiring
 from triagebot.cli.boundary import ExitCode
+from triagebot.cli.config import Config
 from triagebot.cli.environment import Environment, Redacting
 from triagebot.cli.progress import Progress
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
 from triagebot.ledger import opening
 from triagebot.nightly import night
-from triagebot.nightly.night import Parts, Summary
+from triagebot.nightly.night import Parts
 from triagebot.nightly.ports import Ledger, Tracker
 from triagebot.nightly.rehearsal import DryRun
-from triagebot.nightly.report import Tally
+from triagebot.nightly.report import Summary, Tally
 from triagebot.nightly.settings import Orders, Settings
 from triagebot.nightly.stop import Stop, SystemClock
 
 
-def run(env: Environment, choices: Choices, orders: Orders, output: Output) -> int:
+def run(config: Config, env: Environment, choices: Choices, orders: Orders, output: Output) -> int:
     """One night, or a dry run of one. Returns the exit code; raises what ended the night early."""
-    config = wiring.read_config(choices)
     settings = wiring.settings(config, env, choices)
     stop = Stop()
     with ExitStack() as stack:
         history = stack.enter_context(histories.opened(config, env, choices))
-        asked = answering.opened(config, env, stop, history) if orders.triage else nullcontext(NOBODY)
-        answers = stack.enter_context(asked)
-        tracker = _tracker(env, choices)
-        ledger = stack.enter_context(_ledger(env, choices, settings))
+        asked = answering.opened(config, env, stop, history) if orders.triage else nullcontext(answering.nobody)
+        answers = stack.enter_context(asked)()
+        tracker = _tracker(config, env, choices)
+        ledger = stack.enter_context(opened(env, choices, settings))
         tally = Tally(stack.enter_context(watched(env, output)))
         clock = SystemClock(stop)
         parts = Parts(
@@ -52,26 +54,26 @@ def run(env: Environment, choices: Choices, orders: Orders, output: Output) -> i
     return _tell(ended, stop, tracker, env, output)
 
 
-def _tracker(env: Environment, choices: Choices) -> Tracker:
+def _tracker(config: Config, env: Environment, choices: Choices) -> Tracker:
     if choices.source is not None:
         return wiring.from_file(env, choices, choices.source)
-    real = wiring.tracker(wiring.read_config(choices), env, choices)
+    real = wiring.tracker(config, env, choices)
     return DryRun(real, env.github_api_url, "") if choices.dry_run else real
 
 
 @contextmanager
-def _ledger(env: Environment, choices: Choices, settings: Settings) -> Iterator[Ledger]:
+def opened(env: Environment, choices: Choices, settings: Settings) -> Iterator[Ledger]:
     """The ledger; for a dry run a copy that is thrown away, for a file an empty one."""
     if choices.source is not None:
-        opened = opening.throwaway()
+        ledger = opening.throwaway()
     elif choices.dry_run:
-        opened = opening.throwaway_copy(env.ledger)
+        ledger = opening.throwaway_copy(env.ledger)
     else:
-        opened = opening.open_ledger(env.ledger, settle=settings.pace.settle, connections=settings.workers)
+        ledger = opening.open_ledger(env.ledger, settle=settings.pace.settle, connections=settings.workers)
     try:
-        yield opened
+        yield ledger
     finally:
-        opened.close()
+        ledger.close()
 
 
 @contextmanager
@@ -93,39 +95,43 @@ def watched(env: Environment, output: Output) -> Iterator[Progress]:
 
 def _tell(ended: Summary, stop: Stop, tracker: Tracker, env: Environment, output: Output) -> int:
     """Print the summary. Raises the fault that stopped the night, after what was done has been told."""
-    if isinstance(stop.fault, Misconfigured) and not _did_something(ended):
+    if isinstance(stop.fault, Misconfigured) and not did_something(ended):
         raise stop.fault
     if output.json:
-        told = _payloads(tracker, ended) if isinstance(tracker, DryRun) else summary.as_json(ended)
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+        told = payloads(tracker, ended) if isinstance(tracker, DryRun) else summary.as_json(ended, env.site)
+        json.dump(told, sys.stdout, ensure_ascii=False, indent=1)  # as it comes: `dumps` keeps every piece of it
+        sys.stdout.write("\n")
     else:
-        lines = [*_shown(tracker), *summary.lines(ended)]
+        lines = [*shown(tracker), *summary.lines(ended)]
         sys.stdout.write("\n".join(lines) + "\n")
     if env.step_summary is not None:
-        _tell_the_step(env.step_summary, ended, env.site)
+        tell_the_step(env.step_summary, pages.of_one(ended, env.site))
     if stop.fault is not None:
         raise stop.fault
     return ExitCode.INCOMPLETE if ended.tally.incomplete else ExitCode.DONE
 
 
-def _tell_the_step(path: Path, ended: Summary, site: str | None) -> None:
+def tell_the_step(path: Path, page: str) -> None:
+    """Add the page to the step summary; where that cannot be done, say so."""
     try:
-        with path.open("a", encoding="utf-8") as page:
-            page.write(summary.markdown(ended, site))
+        with path.open("a", encoding="utf-8") as there:
+            there.write(page)
     except OSError as error:  # the night went as it went: what cannot be told there is told elsewhere
         sys.stderr.write(f"triagebot: GITHUB_STEP_SUMMARY {path} cannot be written: {error.strerror}.\n")
 
 
-def _did_something(ended: Summary) -> bool:
+def did_something(ended: Summary) -> bool:
+    """Whether anything was written to the tracker."""
     counts = ended.tally.counts
     return any(counts[name] for name in ("labels_written", "comments_posted", "comments_edited", "twins_removed"))
 
 
-def _payloads(tracker: DryRun, ended: Summary) -> dict[str, object]:
+def payloads(tracker: DryRun, ended: Summary) -> dict[str, object]:
+    """What a dry run tells machines."""
     return {"payloads": tracker.payloads, "counts": dict(ended.tally.totals())}
 
 
-def _shown(tracker: Tracker) -> list[str]:
+def shown(tracker: Tracker) -> list[str]:
     """The exact requests of a dry run, for people: one line each, the body as JSON."""
     if not isinstance(tracker, DryRun):
         return []

@@ -103,6 +103,24 @@ class Progress:
         self.say(str(stage))
 
 
+class Named:
+    """An observer of one repository's night among several: says whose line it is, and leaves shared stages alone."""
+
+    def __init__(self, progress: Progress, repo: str) -> None:
+        self._progress = progress
+        self._repo = repo
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        if name == "sweep":
+            self._progress.stage(f"{self._repo}: {name}", total)
+
+    def advance(self, steps: int = 1) -> None:
+        self._progress.advance(steps)
+
+    def say(self, line: str) -> None:
+        self._progress.say(f"{self._repo}: {line}")
+
+
 def _bar(console: Console) -> RichProgress:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     return RichProgress(*columns, TimeElapsedColumn(), console=console, transient=True)

@@ -29,7 +29,17 @@ _NOWHERE = ("OWNER/triagebot", "0" * 40)
 """Stands where nobody said where triagebot's own repository is: a job that names it fails at once, and says so."""
 
 
-_CARRIED = ("GITHUB_TOKEN", "GITHUB_API_URL", "OPENAI_API_KEY", "TRIAGEBOT_LEDGER")
+_CARRIED = (
+    "GITHUB_TOKEN",
+    "TRIAGEBOT_APP_ID",
+    "TRIAGEBOT_APP_PRIVATE_KEY",
+    "GITHUB_API_URL",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "OPENAI_API_KEY",
+    "TRIAGEBOT_LEDGER",
+)
 """Variables whose values go from the shell that `init` is called in to the file that cron reads."""
 
 

@@ -1,145 +1,238 @@
-"""How a night went, told from one set of records: for the terminal, for the step summary, for machines."""
+"""How a night went, told from one set of records: for the terminal and for machines. The step summary is in `pages`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 from triagebot.cli import durations, terminal
-from triagebot.nightly.night import Summary
-from triagebot.nightly.report import Ended, Entry
+from triagebot.core.verdict import Usage
+from triagebot.nightly.report import Ended, Entry, Summary
+from triagebot.nightly.tour import Told
 
-_SHOWN = 200
-"""Issues listed in a summary for people; the step summary may hold 1 MiB, and nobody reads more anyway."""
+SHOWN = 200
+"""Issues listed in a summary for people: nobody reads more."""
+
+QUIET = frozenset({Ended.SKIPPED, Ended.STANDING, Ended.LEFT})
+"""Ends of which the number says enough."""
+
+TROUBLE = frozenset({Ended.FAILED, Ended.DEAD, Ended.WAITING, Ended.HELD, Ended.UNANSWERABLE})
 
 _WRITES = ("labels_written", "comments_posted", "comments_edited", "twins_removed", "withdrawn", "unclear", "adopted")
 
 
-def as_json(summary: Summary) -> dict[str, Any]:
-    """Everything, with stable names."""
+# --- for machines
+
+
+def as_json(summary: Summary, site: str | None) -> dict[str, Any]:
+    """Everything, with stable names; `site` is where the issues are shown."""
     tally = summary.tally
     return {
         "repo": summary.place.repository.name,
+        "night": summary.night.id,
         "day": summary.night.day.isoformat(),
         "how": summary.how,
         "seconds": round(summary.seconds, 3),
+        "last_good": summary.night.last_good and summary.night.last_good.isoformat(),
         "counts": dict(tally.totals()),
         "skipped": dict(tally.skipped),
         "dropped": dict(tally.dropped),
         "waiting": summary.waiting,
-        "left": {"issues": _number(summary, Ended.LEFT), "oldest": summary.oldest_left},
+        "left": {"issues": number(summary, Ended.LEFT), "oldest": summary.oldest_left},
         "usd": round(summary.purse.usd(tally.usage), 6),
-        "issues": [_entry(entry) for entry in _sorted(summary)],
+        "issues": [_entry(summary, entry, site) for entry in entries(summary)],
         "notes": list(tally.notes),
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(summary: Summary, entry: Entry, site: str | None) -> dict[str, Any]:
     return {
         "issue": entry.issue,
         "ended": entry.ended.value,
         "title": entry.title,
+        "link": link(summary, entry.issue, site),
         "labels": [{"name": v.name, "confidence": v.confidence, "reason": v.reason} for v in entry.labels],
         "reason": entry.reason,
         "requests": entry.usage.requests,
         "tokens_in": entry.usage.tokens_in,
         "tokens_out": entry.usage.tokens_out,
+        "usd": round(summary.purse.usd(entry.usage), 6),
     }
+
+
+def all_as_json(told: Sequence[Told], site: str | None) -> dict[str, Any]:
+    """The nights of several repositories, and what they come to together."""
+    summaries = [each.summary for each in told if each.summary]
+    return {
+        "repos": [_told_as_json(each, site) for each in told],
+        "counts": dict(totals(summaries)),
+        "waiting": sum(summary.waiting for summary in summaries),
+        "usd": round(usd(summaries), 6),
+        "failed": [each.name for each in told if each.summary is None or each.fault],
+    }
+
+
+def _told_as_json(told: Told, site: str | None) -> dict[str, Any]:
+    night = as_json(told.summary, site) if told.summary else {"repo": told.name, "how": unreached(told)}
+    return night | ({"fault": str(told.fault)} if told.fault else {})
+
+
+# --- for people
 
 
 def lines(summary: Summary) -> list[str]:
     """The summary for a terminal or a log, one fact a line."""
     told = [
-        f"{summary.place.repository.name}, night of {summary.night.day}: {summary.how}"
-        f" after {durations.format(round(summary.seconds))}",
-        "  issues: " + _joined(_ends(summary)),
-        "  writes: " + (_joined(_writes(summary)) or "none"),
-        "  model: " + _cost(summary),
+        f"{summary.place.repository.name}, {named(summary)}: {summary.how} after {durations.spoken(summary.seconds)}",
+        "  issues: " + joined(ends(summary)),
+        "  writes: " + (joined(writes([summary])) or "none"),
+        "  model: " + cost([summary]),
+        "  last good night before it: " + last_good(summary),
     ]
-    told += [f"  skipped: {reason}: {number}" for reason, number in sorted(summary.tally.skipped.items())]
-    told += [f"  not a label: {what} ({number})" for what, number in sorted(summary.tally.dropped.items())[:20]]
-    told += [_line(entry) for entry in _talkative(summary)[:_SHOWN]]
-    if summary.oldest_left is not None:
-        told.append(f"  left over: {_number(summary, Ended.LEFT)} issues, the oldest is issue {summary.oldest_left}")
+    told += [f"  skipped: {reason}: {count}" for reason, count in sorted(summary.tally.skipped.items())]
+    told += [f"  not a label: {what} ({count})" for what, count in sorted(summary.tally.dropped.items())[:20]]
+    told += [_line(summary, entry) for entry in _trouble_last(talkative(summary))]
+    told += [f"  {line}" for line in left_over(summary)]
     told += [f"  note: {note}" for note in summary.tally.notes]
     return [terminal.plain(line) for line in told]
 
 
-def _line(entry: Entry) -> str:
+def _trouble_last(told: Sequence[Entry]) -> list[Entry]:
+    """The end is what a terminal shows; where not all are listed, trouble is."""
+    trouble = [entry for entry in told if entry.ended in TROUBLE][:SHOWN]
+    return [entry for entry in told if entry.ended not in TROUBLE][: SHOWN - len(trouble)] + trouble
+
+
+def _line(summary: Summary, entry: Entry) -> str:
     labels = ", ".join(f"{vote.name} {vote.confidence:.2f}" for vote in entry.labels)
-    what = labels or ": ".join(part for part in (entry.ended.value, entry.reason) if part)
-    return f"  issue {entry.issue}: {what}  {entry.title[:60]}".rstrip()
+    what = labels or ": ".join(part for part in (entry.ended.value, why(entry)) if part)
+    paid = f"  ({spent(summary, entry.usage)})" if entry.usage.requests else ""
+    return f"  issue {entry.issue}: {what}  {entry.title[:60]}".rstrip() + paid
 
 
-def markdown(summary: Summary, site: str | None) -> str:
-    """The GitHub step summary; `site` is where the issues are shown. Strangers' text stands in code spans."""
-    head = [f"### triagebot: {summary.place.repository.name}, {summary.night.day}", ""]
-    head += [f"- {line.strip()}" for line in lines(summary)[:4]]
-    if summary.oldest_left is not None:
-        head.append(f"- left over: {_number(summary, Ended.LEFT)} issues, the oldest is issue {summary.oldest_left}")
-    head += [f"- note: {_code(note)}" for note in summary.tally.notes[:_SHOWN]]
-    issues = f"{site}/{summary.place.repository.name}/issues" if site else None
-    shown = _talkative(summary)
-    rows = [_row(entry, issues) for entry in shown[:_SHOWN]]
-    table = ["", "| issue | title | labels | why | ended |", "| --- | --- | --- | --- | --- |", *rows] if rows else []
-    more = ["", f"And {len(shown) - _SHOWN} more."] if len(shown) > _SHOWN else []
-    return "\n".join([*head, *table, *more, ""])
+def all_lines(told: Sequence[Told]) -> list[str]:
+    """Several repositories: in full where something happened, else a line each; then what they come to together."""
+    shown: list[str] = []
+    for each in told:
+        if each.summary is None:
+            shown.append(f"{each.name}: {unreached(each)}")
+        elif each.fault is None and is_quiet(each.summary):
+            shown.append(f"{each.name}, {named(each.summary)}: {joined(ends(each.summary))}")
+        else:
+            shown += lines(each.summary)
+    summaries = [each.summary for each in told if each.summary]
+    shown += [
+        f"in all, {len(summaries)} of {len(told)} repositories: " + joined(together(summaries)),
+        "  writes: " + (joined(writes(summaries)) or "none"),
+        "  model: " + cost(summaries),
+    ]
+    return [terminal.plain(line) for line in shown]
 
 
-def _row(entry: Entry, issues: str | None) -> str:
-    number = f"[{entry.issue}]({issues}/{entry.issue})" if issues else f"{entry.issue}"
-    labels = ", ".join(f"{_code(vote.name)} {vote.confidence:.2f}" for vote in entry.labels)
-    why = "; ".join(vote.reason for vote in entry.labels if vote.reason) or entry.reason
-    return f"| {number} | {_code(entry.title[:80])} | {labels} | {_code(why[:200])} | {entry.ended.value} |"
+def unreached(told: Told) -> str:
+    """Why there is no night to tell of."""
+    return f"not worked on: {told.fault}" if told.fault else "not reached before the end"
 
 
-def _code(text: str) -> str:
-    inert = " ".join(text.split()).replace("`", "'").replace("|", "¦")
-    return f"`{inert}`" if inert else ""
+def is_quiet(summary: Summary) -> bool:
+    """Whether nothing happened that anybody has to know."""
+    return summary.how == "done" and not (talkative(summary) or summary.tally.notes or left_over(summary))
 
 
-def _ends(summary: Summary) -> Iterable[str]:
-    yield f"{summary.tally.counts['seen']} seen"
-    for ended in Ended:
-        if number := _number(summary, ended):
-            yield f"{number} {ended.value}"
+def named(summary: Summary) -> str:
+    """The night by the number that `undo` asks for, and by its day."""
+    return f"night {summary.night.id} of {summary.night.day}"
 
 
-def _writes(summary: Summary) -> Iterable[str]:
+def last_good(summary: Summary) -> str:
+    ended = summary.night.last_good
+    return "none" if ended is None else f"{ended:%Y-%m-%d %H:%M}Z"
+
+
+def why(entry: Entry) -> str:
+    """The reason, where it says more than how the issue ended."""
+    return "" if entry.reason == entry.ended.value else entry.reason
+
+
+def left_over(summary: Summary) -> list[str]:
+    if summary.oldest_left is None:
+        return []
+    return [f"left over: {number(summary, Ended.LEFT)} issues, the oldest is issue {summary.oldest_left}"]
+
+
+def ends(summary: Summary) -> Iterable[str]:
+    return together([summary])
+
+
+def together(summaries: Sequence[Summary]) -> Iterable[str]:
+    """How many issues were seen, and what became of them."""
+    yield f"{sum(summary.tally.counts['seen'] for summary in summaries)} seen"
+    yield from became(summaries, Ended)
+
+
+def became(summaries: Sequence[Summary], among: Iterable[Ended]) -> Iterable[str]:
+    for ended in among:
+        if count := sum(number(summary, ended) for summary in summaries):
+            yield f"{count} {ended.value}"
+
+
+def writes(summaries: Sequence[Summary]) -> Iterable[str]:
     for name in _WRITES:
-        if number := summary.tally.counts[name]:
-            yield f"{number} {name.replace('_', ' ')}"
+        if count := sum(summary.tally.counts[name] for summary in summaries):
+            yield f"{count} {name.replace('_', ' ')}"
 
 
-def _cost(summary: Summary) -> str:
-    usage, usd = summary.tally.usage, summary.purse.usd(summary.tally.usage)
-    tokens = (
-        "tokens unknown" if usage.tokens_in is None else f"{usage.tokens_in} tokens in, {usage.tokens_out or 0} out"
-    )
-    saved = summary.tally.counts["calls_saved"]
-    return _joined(
+def cost(summaries: Sequence[Summary]) -> str:
+    usage = reduce(lambda one, other: one + other, (summary.tally.usage for summary in summaries), Usage())
+    saved, money = sum(summary.tally.counts["calls_saved"] for summary in summaries), usd(summaries)
+    return joined(
         [
             f"{usage.requests} requests",
-            tokens if usage.requests else "",
-            f"{usd:.4f} USD" if usd else "",
+            _tokens(usage) if usage.requests else "",
+            f"{money:.4f} USD" if money else "",
             f"{saved} issues answered on this machine, without a call" if saved else "",
         ]
     )
 
 
-def _number(summary: Summary, ended: Ended) -> int:
+def spent(summary: Summary, usage: Usage) -> str:
+    """What one issue took, in few words: a line of a terminal is short, and one request is what is to be expected."""
+    money = summary.purse.usd(usage)
+    calls = f"{usage.requests} requests" if usage.requests > 1 else ""
+    tokens = "tokens unknown" if usage.tokens_in is None else f"{usage.tokens_in} + {usage.tokens_out or 0} tokens"
+    return joined([calls, tokens, f"{money:.4f} USD" if money else ""])
+
+
+def _tokens(usage: Usage) -> str:
+    return "tokens unknown" if usage.tokens_in is None else f"{usage.tokens_in} tokens in, {usage.tokens_out or 0} out"
+
+
+def usd(summaries: Sequence[Summary]) -> float:
+    return sum(summary.purse.usd(summary.tally.usage) for summary in summaries)
+
+
+def totals(summaries: Sequence[Summary]) -> Counter[str]:
+    return reduce(lambda one, other: one + other, (Counter(s.tally.totals()) for s in summaries), Counter())
+
+
+def number(summary: Summary, ended: Ended) -> int:
     return sum(entry.ended is ended for entry in summary.tally.entries.values())
 
 
-def _sorted(summary: Summary) -> list[Entry]:
+def entries(summary: Summary) -> list[Entry]:
     return [entry for _, entry in sorted(summary.tally.entries.items())]
 
 
-def _talkative(summary: Summary) -> list[Entry]:
+def talkative(summary: Summary) -> list[Entry]:
     """The issues that something was done about, or that something went wrong with."""
-    quiet = {Ended.SKIPPED, Ended.STANDING, Ended.LEFT}
-    return [entry for entry in _sorted(summary) if entry.ended not in quiet]
+    return [entry for entry in entries(summary) if entry.ended not in QUIET]
 
 
-def _joined(parts: Iterable[str]) -> str:
+def link(summary: Summary, issue: int, site: str | None) -> str | None:
+    return f"{site}/{summary.place.repository.name}/issues/{issue}" if site else None
+
+
+def joined(parts: Iterable[str]) -> str:
     return ", ".join(part for part in parts if part)

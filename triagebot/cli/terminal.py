@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+TYPE_CHECKING = False  # see `boundary`
+if TYPE_CHECKING:
+    from typing import TextIO
 
-from rich.console import Console
+    from rich.console import Console
 
 
 def plain(text: str) -> str:
@@ -24,5 +26,7 @@ def console(stream: TextIO, *, no_color: bool) -> Console:
 
     Rich takes FORCE_COLOR and its like for a terminal; here only a terminal is one.
     """
+    from rich.console import Console
+
     seen = stream.isatty()
     return Console(file=stream, force_terminal=seen, no_color=no_color, markup=False, emoji=False, highlight=False)

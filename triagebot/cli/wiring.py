@@ -38,9 +38,14 @@ _OPENAI_HOST = "https://api.openai.com"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choices:
-    """What the command line was told; `None` leaves it to the environment and the file."""
+    """What the command line was told; `None` leaves it to the environment and the file.
+
+    `repo` is the one of a command that works on one; `repos` and `orgs` are those of a command that can on many.
+    """
 
     repo: str | None = None
+    repos: tuple[str, ...] = ()
+    orgs: tuple[str, ...] = ()
     issues: tuple[int, ...] = ()
     limit: int | None = None
     workers: int | None = None
@@ -125,19 +130,38 @@ def _pace(config: Config) -> Pace:
     return Pace(settle=chosen.settle, per_second=chosen.per_second, per_hour=chosen.per_hour)
 
 
-def repository(env: Environment, choices: Choices) -> str:
-    """The repository asked for: the flag, else GITHUB_REPOSITORY."""
-    name = choices.repo or env.github_repository
-    if name is None:
+def repositories(config: Config, env: Environment, choices: Choices) -> list[str]:
+    """The repositories asked for, each once: the flags', else the file's, else GITHUB_REPOSITORY.
+
+    That variable is no setting of ours: Actions always says with it where a workflow lies. So it is a default for
+    those who name none, and does not beat a list that somebody has written. Looks the repositories of `orgs` up.
+    """
+    named = choices.repos or ((choices.repo,) if choices.repo else ())
+    found = [*named]
+    for org in choices.orgs:
+        found += accounts.of_owner(env, org, timeout=HTTP_TIMEOUT)
+    if not found:
+        found = [*config.repos] or ([env.github_repository] if env.github_repository else [])
+    if not found:
         raise Misconfigured("no repository is named: give --repo OWNER/NAME or set GITHUB_REPOSITORY.")
-    return name
+    return [*{name.casefold(): name for name in reversed(found)}.values()][::-1]
+
+
+def repository(config: Config, env: Environment, choices: Choices) -> str:
+    """The one repository asked for. Raises `Misconfigured` where the file names several and no flag one of them."""
+    names = repositories(config, env, choices)
+    if len(names) > 1:
+        raise Misconfigured(
+            f"repos in the settings names {len(names)} repositories: say with --repo which one is meant."
+        )
+    return names[0]
 
 
 def tracker(config: Config, env: Environment, choices: Choices) -> GitHubTracker:
     """The real tracker, which can write."""
     from triagebot.github.tracker import GitHubTracker
 
-    name = repository(env, choices)
+    name = repository(config, env, choices)
     return GitHubTracker(
         base_url=env.github_api_url,
         token=accounts.credential(env, name, timeout=HTTP_TIMEOUT),
@@ -151,7 +175,7 @@ def tracker(config: Config, env: Environment, choices: Choices) -> GitHubTracker
 def from_file(env: Environment, choices: Choices, source: Path) -> DryRun:
     """An export of issues in place of GitHub; always a dry run."""
     issues = numbered(export.decode(_bytes(source), source.name), source.name)
-    name = choices.repo or env.github_repository or "OWNER/NAME"
+    name = (*choices.repos, choices.repo or env.github_repository or "OWNER/NAME")[0]
     names = {number: issue.repo or name for number, issue in issues.items()}
     return DryRun(FromFile(issues, name), env.github_api_url, names)
 

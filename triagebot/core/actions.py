@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 
 class Action(enum.StrEnum):
@@ -34,6 +35,19 @@ class AddLabels:
 
     def request(self, repo: str) -> Request:
         return Request(method="POST", path=f"/repos/{repo}/issues/{self.issue}/labels", body={"labels": [*self.names]})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoveLabel:
+    """Take one label off, which only a person's `undo` asks for."""
+
+    issue: int
+    name: str
+    action = Action.LABELS
+
+    def request(self, repo: str) -> Request:
+        path = f"/repos/{repo}/issues/{self.issue}/labels/{quote(self.name, safe='')}"
+        return Request(method="DELETE", path=path, body={})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +102,7 @@ class MinimizeComment:
         return Request(method="POST", path="/graphql", body={"minimizeComment": self.node})
 
 
-Write = AddLabels | PostComment | EditComment | DeleteComment | MinimizeComment
+Write = AddLabels | RemoveLabel | PostComment | EditComment | DeleteComment | MinimizeComment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

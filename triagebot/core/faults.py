@@ -57,6 +57,10 @@ class NotPermitted(TrackerFault, Misconfigured):
     """The token may not do this; ends the night."""
 
 
+class Unauthorized(NotPermitted):
+    """The token is not valid (any more), wherever it is shown."""
+
+
 class ReadOnly(TrackerFault, Misconfigured):
     """The repository is archived or has its issues switched off; ends the night."""
 

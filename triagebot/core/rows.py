@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 
 from triagebot.core.actions import Action
 from triagebot.core.key import Ref
 from triagebot.core.verdict import Verdict, Vote
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Night:
-    """One run of the bot over one repository. `first` tells that no earlier night ended here: a new or lost ledger."""
+    """One run of the bot over one repository. `first` tells that no earlier night ended here: a new or lost ledger.
+
+    `last_good` is the end of the last night before it that ended `done`.
+    """
 
     id: int
     repo_id: int
     day: date
     first: bool = False
+    last_good: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +72,8 @@ class OutboxRow:
     """One action of one issue's text. `owner` and `attempt` fence every later write to it.
 
     `revise` marks a row reopened by `--again`: a comment that stands is edited, not left.
-    `unproven` counts the nights that ended without proof of what became of its write.
+    `unproven` counts the nights that ended without proof of what became of its write. `created_at` is when
+    the text was first given a row.
     """
 
     id: int
@@ -81,6 +88,7 @@ class OutboxRow:
     remote_id: int | None = None
     remote_node: str | None = None
     reason: str | None = None
+    created_at: datetime = _NEVER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,4 +143,13 @@ class Parcel:
     repo_id: int
     issue: int
     rows: tuple[OutboxRow, ...]
+    memory: Memory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retraction:
+    """An issue in the hands of `undo`: the rows it holds, and all that may have been `written` and are to go."""
+
+    held: tuple[OutboxRow, ...]
+    written: tuple[OutboxRow, ...]
     memory: Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from triagebot.core import extract, text
@@ -34,6 +34,11 @@ class Vote:
     name: str
     confidence: float
     reason: str = ""
+
+
+def fields_of(record: Vote | Verdict) -> dict[str, object]:
+    """For JSON. `dataclasses.asdict` copies every value besides, which was a tenth of the ledger's own time."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +81,7 @@ class Verdict:
     prompt: str = ""  # digest of the system text and the label list that were asked with
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+        return json.dumps(self, default=fields_of, ensure_ascii=False, sort_keys=True)
 
     @classmethod
     def from_json(cls, stored: str) -> Verdict:

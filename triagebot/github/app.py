@@ -240,6 +240,20 @@ class Installation:
         )
 
 
+class OwnersInstallation(Installation):
+    """The credential of an App for all that it is installed on at `repo`, which is an organisation: to ask which
+    repositories those are. Each of them is then worked on with a token of its own."""
+
+    def _find(self) -> _Found:
+        answer = self._ask("GET", f"{self._base_url}/orgs/{self._repo}/installation")
+        if answer.status != 200:
+            raise self._not_there(answer)
+        found = _found(answer, {})
+        if found.issues not in _ROLES:
+            raise NotPermitted(f"The GitHub App {found.slug!r} may not see the issues of {self._repo}: {_PERMIT}.")
+        return found
+
+
 def _found(answer: Answer, place: Mapping[str, Any]) -> _Found:
     raw = answer.json()
     try:

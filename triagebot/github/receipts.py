@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from triagebot.core.actions import AddLabels, DeleteComment, EditComment, PostComment, Receipt, Write
+from triagebot.core.actions import AddLabels, DeleteComment, EditComment, PostComment, Receipt, RemoveLabel, Write
 from triagebot.core.faults import Gone, TrackerFault, Unclear
 from triagebot.core.issue import Repository
 from triagebot.github import envelope, wire
@@ -28,6 +28,8 @@ def receipt(write: Write, answer: Answer, repository: Repository) -> Receipt:
             return _deleted(write, answer)
         case AddLabels():
             return _labelled(answer)
+        case RemoveLabel():
+            return _taken_off(answer)
         case _:
             return _minimized(answer)
 
@@ -68,6 +70,13 @@ def _labelled(answer: Answer) -> Receipt:
     if None in names:
         raise _odd(answer, "the labels of the issue")
     return Receipt(labels=tuple(name for name in names if name is not None))
+
+
+def _taken_off(answer: Answer) -> Receipt:
+    """A label that is not there (any more) is off."""
+    if answer.status != 200 and isinstance(wire.fault(answer), Gone):
+        return Receipt()
+    return _labelled(answer)
 
 
 def _list(answer: Answer) -> list[Any]:

@@ -142,6 +142,11 @@ def identity(raw: Json, also: frozenset[str]) -> Identity:
 
 
 @_shaped
+def name_with_owner(raw: Json) -> str:
+    return _full_name(raw["nameWithOwner"])
+
+
+@_shaped
 def label(raw: Json) -> Label:
     return Label(name=_name(raw["name"]), description=_name(raw.get("description") or ""))
 

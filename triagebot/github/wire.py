@@ -14,7 +14,17 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, TrackerFault, Unclear
+from triagebot.core.faults import (
+    Gone,
+    Limited,
+    Locked,
+    NotPermitted,
+    ReadOnly,
+    Refused,
+    TrackerFault,
+    Unauthorized,
+    Unclear,
+)
 
 _LIMIT = re.compile(
     r"rate limit|abuse detection|submitted too quickly|too many requests"
@@ -78,7 +88,7 @@ def fault(answer: Answer) -> TrackerFault:
     if answer.status in {403, 410, 422, 429, 451} and (worded := _worded(answer, words)):
         return worded
     if answer.status == 401:
-        return NotPermitted(f"{answer}. The token is not valid (any more): set a new GITHUB_TOKEN.")
+        return Unauthorized(f"{answer}. The token is not valid (any more): set a new GITHUB_TOKEN.")
     if answer.status in {404, 410}:
         return Gone(f"{answer}.")
     if 400 <= answer.status < 500 and answer.status != 408:

@@ -10,14 +10,26 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from types import TracebackType
 
 from triagebot.core.faults import LeaseLost, LedgerBusy
 from triagebot.core.key import Ref
-from triagebot.core.rows import Claim, Memory, Night, OutboxRow, Parcel, Planned, Recorded, RowStatus, Unclaimed
+from triagebot.core.outcomes import LabelOutcome
+from triagebot.core.rows import (
+    Claim,
+    Memory,
+    Night,
+    OutboxRow,
+    Parcel,
+    Planned,
+    Recorded,
+    Retraction,
+    RowStatus,
+    Unclaimed,
+)
 from triagebot.core.verdict import Usage, Verdict
-from triagebot.ledger import events, outbox, pace, records, reports, runs
+from triagebot.ledger import events, outbox, outcomes, pace, records, reports, runs, undoing
 from triagebot.ledger.statements import Conflict, Database, Transaction
 
 
@@ -57,9 +69,10 @@ class Ledger:
         def opened(tx: Transaction) -> Night:
             runs.lapse(tx, repo_id=repo_id, owner=self._owner)
             first = tx.first("finished_night", repo_id=repo_id) is None
+            last_good = reports.last_good(tx, repo_id)
             row = tx.one("open_night", repo_id=repo_id, repo=repo, day=day.isoformat(), owner=self._owner)
             events.record(tx, "night opened", owner=self._owner, repo_id=repo_id, night=row["id"])
-            return Night(id=row["id"], repo_id=repo_id, day=day, first=first)
+            return Night(id=row["id"], repo_id=repo_id, day=day, first=first, last_good=last_good)
 
         return self._database.write(opened)
 
@@ -150,6 +163,39 @@ class Ledger:
     def waiting(self, repo_id: int) -> Mapping[str, int]:
         return self._database.view(lambda tx: outbox.waiting(tx, repo_id))
 
+    # --- take back
+
+    def issues_written(self, night: int) -> Sequence[int]:
+        def issues(tx: Transaction) -> tuple[int, ...]:
+            known = tx.first("night", id=night)
+            if known is None:
+                return ()
+            return tuple(row["issue"] for row in tx.all("issues_tried_in_night", repo_id=known["repo_id"], night=night))
+
+        return self._database.view(issues)
+
+    def claim_written(
+        self, repo_id: int, issue: int, *, night: int | None, lease: float
+    ) -> Retraction | Unclaimed | None:
+        def claimed(tx: Transaction) -> Retraction | Unclaimed | None:
+            return undoing.claim(tx, repo_id, issue, night=night, owner=self._owner, lease=lease)
+
+        try:
+            return self._database.write(claimed)
+        except LedgerBusy:
+            return Unclaimed.BUSY
+
+    # --- what people did with the labels
+
+    def outcomes(self, repo_id: int, *, since: datetime) -> Sequence[LabelOutcome]:
+        return self._database.view(lambda tx: outcomes.known(tx, repo_id, since))
+
+    def note_outcomes(self, repo_id: int, changed: Sequence[LabelOutcome]) -> None:
+        self._database.write(lambda tx: outcomes.note(tx, repo_id, changed))
+
+    def put_back(self, row: OutboxRow) -> None:
+        self._write("put_back", row, what="put back")
+
     # --- deleted comments
 
     def silence(self, repo_id: int, issue: int, *, reason: str) -> None:
@@ -188,13 +234,20 @@ class Ledger:
 
     # --- what people ask
 
-    def status(self, repo: str | None = None, *, limit: int = 14) -> reports.Status:
-        """Where the work stands, for one repository by name or for all; the newest `limit` nights and days."""
-        return self._database.view(lambda tx: reports.status(tx, repo, limit=limit))
+    def status(self, repo: str | None = None, *, limit: int = 14, whole: bool = True) -> reports.Status:
+        """Where the work stands, for one repository by name or for all; the newest `limit` nights and days.
+
+        Not `whole`: without the number of issues and writes that are settled.
+        """
+        return self._database.view(lambda tx: reports.status(tx, repo, limit=limit, whole=whole))
 
     def history(self, repo_id: int, issue: int) -> tuple[reports.Entry, ...]:
         """Everything known of one issue, oldest first."""
         return self._database.view(lambda tx: reports.history(tx, repo_id, issue))
+
+    def night(self, night_id: int) -> reports.NightReport | None:
+        """One night by its number."""
+        return self._database.view(lambda tx: reports.night(tx, night_id))
 
     def repositories(self) -> tuple[tuple[int, str], ...]:
         """The id and the latest name of every repository that had a night."""
@@ -217,7 +270,14 @@ class Ledger:
 
     def forget(self, repo_id: int, account: tuple[str, str]) -> None:
         """Take out everything about a repository, its journal included, and the pace of an account. For drills only."""
-        tables = ("forget_runs", "forget_outbox", "forget_events", "forget_tombstones", "forget_nights")
+        tables = (
+            "forget_runs",
+            "forget_outbox",
+            "forget_outcomes",
+            "forget_events",
+            "forget_tombstones",
+            "forget_nights",
+        )
 
         def forgotten(tx: Transaction) -> None:
             for statement in tables:

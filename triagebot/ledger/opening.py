@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from triagebot.core.faults import LedgerUnusable, Misconfigured
 from triagebot.ledger import address as addresses
@@ -27,23 +28,30 @@ def open_ledger(
     settle: float = 60.0,
     timeout: float = sqlite.BUSY_SECONDS,
     connections: int = 4,
+    searched: bool = True,
     now: Callable[[], float] | None = None,
 ) -> Ledger:
     """Open, create or migrate the ledger at a path, a `sqlite:///` or a `postgresql://` address.
 
     `must_exist` creates nothing. `settle` is how long after a crash the tracker may still show a write,
-    `timeout` how long to wait for a lock, both in seconds; a server gets at most so many `connections`; `now`
-    stands in for the database's clock in tests. Raises `LedgerUnusable`, `LedgerBusy` or, for an address that
-    names nothing, `Misconfigured`.
+    `timeout` how long to wait for a lock, both in seconds; a server gets at most so many `connections`; a file is
+    `searched` for damage, or damage shows where it is met; `now` stands in for the database's clock in tests.
+    Raises `LedgerUnusable`, `LedgerBusy` or, for an address that names nothing, `Misconfigured`.
     """
+    how: dict[str, Any] = {"must_exist": must_exist, "timeout": timeout, "now": now}
     place = addresses.parse(address)
-    database: Database
     if isinstance(place, Server):
-        server = dialect(place)
-        database = server.open_schema(place, must_exist=must_exist, timeout=timeout, connections=connections, now=now)
+        how["connections"] = connections
     else:
-        database = sqlite.open_file(place, must_exist=must_exist, timeout=timeout, now=now)
-    return Ledger(database, settle=settle)
+        how["searched"] = searched
+    return Ledger(_opened(place, **how), settle=settle)
+
+
+def _opened(place: Path | Server, **how: Any) -> Database:
+    opened: Database = (
+        dialect(place).open_schema(place, **how) if isinstance(place, Server) else sqlite.open_file(place, **how)
+    )
+    return opened
 
 
 def throwaway(*, settle: float = 60.0, now: Callable[[], float] | None = None) -> Ledger:
@@ -89,20 +97,23 @@ def _thrown_away_rows(server: Server, *, settle: float, now: Callable[[], float]
         source = dialect(server).open_unchanged(server)
         if source is not None:
             with closing(source):
-                copying.copy(source, copy.database, called=f"copy of {server}")
+                copying.copy(source, copy.database, origin=str(server), called=f"copy of {server}")
     except BaseException:
         copy.close()
         raise
     return copy
 
 
-def copy(source: str | Path, target: str | Path) -> copying.Copied:
-    """Put everything that the ledger `source` knows into the new ledger `target`, or nothing at all.
+def copy(source: str | Path, target: str | Path, *, watcher: copying.Watcher = copying.UNWATCHED) -> copying.Copied:
+    """Put everything that the ledger `source` knows into the new ledger `target`, or go on with doing so.
 
-    Raises `Misconfigured` where `target` knows something already, and what `open_ledger` raises.
+    Raises `Misconfigured` where `target` knows something else already, and what `open_ledger` raises.
     """
-    with open_ledger(source, must_exist=True) as old, open_ledger(target) as new:
-        return copying.copy(old.database, new.database, called=str(addresses.parse(target)))
+    origin, place = addresses.parse(source), addresses.parse(target)
+    if origin == place:
+        raise Misconfigured(f"ledger {place}: is both the source and the target of the copy; name two")
+    with open_ledger(source, must_exist=True) as old, closing(_opened(place, half_copied=True)) as new:
+        return copying.copy(old.database, new, origin=str(origin), called=str(place), watcher=watcher)
 
 
 def backup(address: str | Path, target: Path) -> Path:
@@ -117,7 +128,7 @@ def backup(address: str | Path, target: Path) -> Path:
     if not source.exists():
         raise LedgerUnusable(f"no ledger at {source} yet: run `triagebot run` first, or name another ledger")
     try:
-        _back_up(source, target)
+        _back_up(source, target.absolute())
     except FileExistsError as error:
         raise Misconfigured(f"{target} exists already, and a backup overwrites nothing; name a new file.") from error
     except OSError as error:

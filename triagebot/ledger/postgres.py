@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from typing import Any
 
 import psycopg
 from psycopg import pq, sql
 
 from triagebot.core.faults import LedgerUnusable
-from triagebot.ledger import postgres_fate, postgres_faults, postgres_rows, postgres_schema, statements
+from triagebot.ledger import postgres_fate, postgres_faults, postgres_rows, postgres_schema, stamps, statements
 from triagebot.ledger.address import Server
 from triagebot.ledger.postgres_fate import Begun, Unproven
 from triagebot.ledger.postgres_faults import PASSING, Away, Lost
@@ -28,6 +29,7 @@ CONNECTIONS = 4
 
 _KEY = "hashtextextended('triagebot/' || current_schema() || '/' || :repo_id || '/' || :issue, 0)"
 _NEXT = "setval(pg_get_serial_sequence('{}', 'id'), coalesce(max(id), 0) + 1, false)"
+_OTHER_WAYS = ("seqscan", "bitmapscan", "gathermerge", "sort")
 _MACROS = {
     # Not now(): that is when the transaction began, and it may have waited for a lock since.
     "now": "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)",
@@ -38,6 +40,8 @@ _MACROS = {
     "hold": f"(SELECT 1 FROM pg_advisory_xact_lock({_KEY}))",  # noqa: S608 - a constant
     "try_to_hold": f"CAST(pg_try_advisory_xact_lock({_KEY}) AS INTEGER)",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
+    "bytewise": 'COLLATE "C"',  # whatever the database's own order of texts is
+    "walk_by_key": " || ".join(f"set_config('enable_{other}', 'off', true)" for other in _OTHER_WAYS),
     "numbered": " + ".join(f"(SELECT {_NEXT.format(table)} FROM {table})" for table in ("outbox", "nights", "events")),  # noqa: S608
 }
 _NOW = "CAST(current_setting('triagebot.now') AS DOUBLE PRECISION)"
@@ -52,6 +56,7 @@ _DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_se
 class Postgres:
     """A schema on a server. `timeout` is how long to wait for a lock, for a free connection of the `connections`
     that all threads share, and for a server that is away, in seconds. `now` stands in for the database's clock.
+    `half_copied` lets in a ledger into which a copy has not ended.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Postgres:
         limits: Limits = Limits(),
         now: Callable[[], float] | None = None,
         migrations: Sequence[str] | None = None,
+        half_copied: bool = False,
     ) -> None:
         macros = _MACROS if now is None else _TEST_MACROS
         self._called = server.called
@@ -72,6 +78,8 @@ class Postgres:
         self._now = now
         self._sql = statements.queries(macros)
         self._migrations = statements.migrations(macros) if migrations is None else tuple(migrations)
+        self._stamp = len(self._migrations)
+        self._half_copied = half_copied
         self._process = os.getpid()
         self._closed = self._given_up = False
         make = functools.partial(self._connect, conninfo(server, limits))
@@ -86,6 +94,22 @@ class Postgres:
                 return work(transaction)
 
         return self._persist(viewed)
+
+    @property
+    def stamp(self) -> int:
+        return self._stamp
+
+    def restamp(self, stamp: int, work: Callable[[Transaction], T]) -> T:
+        def stamped(transaction: Transaction) -> T:
+            transaction.run(postgres_schema.HOLD)
+            done = work(transaction)
+            if not transaction.run(postgres_schema.STAMP, stamp=stamp, before=self._stamp):
+                raise postgres_faults.lost(self._called)  # migrated since this transaction began
+            return done
+
+        done = self.write(stamped)
+        self._stamp = stamp
+        return done
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -112,6 +136,9 @@ class Postgres:
                 f"ledger {self._called}: no ledger in the schema {self._schema} yet; run `triagebot run` first, or "
                 "name another one"
             )
+        if known is not None and not stamps.is_whole(known):
+            self._stamp = known
+            return
         if known == len(self._migrations):
             return
         if not may_change:
@@ -122,9 +149,9 @@ class Postgres:
         self._one_try(lambda c: postgres_schema.migrate(c, self._schema, self._called, steps, lock_timeout=lock))
 
     def version(self) -> int | None:
-        """The version of the schema, `None` where there is none yet. Changes nothing."""
-        newest = len(self._migrations)
-        return self._one_try(lambda c: postgres_schema.version(c, self._schema, self._called, newest))
+        """The number that the ledger carries, `None` where there is none yet. Changes nothing."""
+        newest, half = len(self._migrations), self._half_copied
+        return self._one_try(lambda c: postgres_schema.version(c, self._schema, self._called, newest, half_copied=half))
 
     def drop(self) -> None:
         """Remove the schema and everything in it."""
@@ -188,11 +215,7 @@ class Postgres:
         """In one message: on a server far away, each message costs more than all the work."""
         cursor = connection.execute("; ".join((begin, *self._settings(), number, "SELECT version FROM schema_version")))
         answers = [row for each in cursor.results() for row in (each.fetchall() if each.description else ())]
-        if answers[-1]["version"] != len(self._migrations):
-            raise LedgerUnusable(
-                f"ledger {self._called}: was replaced or migrated by another version of triagebot meanwhile; "
-                "start again with one version"
-            )
+        stamps.check(answers[-1]["version"], self._stamp, called=self._called)
         return Begun(number=answers[-2].get("number", ""), server=answers[-2].get("server", ""))
 
     def _settings(self) -> Iterator[str]:
@@ -234,9 +257,11 @@ def open_schema(
     limits: Limits = Limits(),
     now: Callable[[], float] | None = None,
     migrations: Sequence[str] | None = None,
+    half_copied: bool = False,
 ) -> Postgres:
     """Open a ledger on a server, creating or migrating its schema. Raises `LedgerUnusable` or `LedgerBusy`."""
-    database = Postgres(server, timeout=timeout, connections=connections, limits=limits, now=now, migrations=migrations)
+    how: Mapping[str, Any] = {"timeout": timeout, "connections": connections, "limits": limits, "now": now}
+    database = Postgres(server, **how, migrations=migrations, half_copied=half_copied)
     try:
         database.open(must_exist=must_exist)
     except BaseException:

@@ -9,6 +9,7 @@ import psycopg
 from psycopg import sql
 
 from triagebot.core.faults import LedgerUnusable
+from triagebot.ledger import stamps
 from triagebot.ledger.postgres_pool import Connection
 
 OLDEST = 13
@@ -22,8 +23,16 @@ SELECT to_regclass(format('%%I.schema_version', %(schema)s::text)) IS NOT NULL A
 """
 
 
-def version(connection: Connection, schema: str, called: str, newest: int) -> int | None:
-    """The version of the ledger's tables, `None` where there are none yet. Raises `LedgerUnusable`."""
+HOLD = "LOCK TABLE schema_version IN ACCESS EXCLUSIVE MODE"
+"""Waits for every transaction on the ledger, each of which has read the number, and lets none begin."""
+STAMP = "UPDATE schema_version SET version = :stamp WHERE version = :before RETURNING version"
+
+
+def version(connection: Connection, schema: str, called: str, newest: int, *, half_copied: bool = False) -> int | None:
+    """The number that the ledger carries, `None` where there are no tables yet. Raises `LedgerUnusable`.
+
+    `half_copied` lets in one into which a copy has not ended.
+    """
     _check_server(connection, called)
     found = _one(connection, _FOUND, schema=schema)
     if not found["ours"]:
@@ -34,11 +43,9 @@ def version(connection: Connection, schema: str, called: str, newest: int) -> in
         return None
     stored = _one(connection, sql.SQL("SELECT version FROM {}.schema_version").format(sql.Identifier(schema)))
     known = int(stored["version"])
-    if known > newest:
-        raise LedgerUnusable(
-            f"ledger {called}: was written by a newer triagebot (schema {known}, this one knows {newest}); upgrade "
-            "triagebot, or name another schema"
-        )
+    if not half_copied:
+        stamps.check_whole(known, called=called)
+    stamps.check_known(known, newest, called=called, other="schema")
     return known
 
 

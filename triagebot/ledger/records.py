@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
-from datetime import date
+from datetime import date, datetime
 
 from triagebot.core.actions import Action
 from triagebot.core.key import Ref
 from triagebot.core.rows import Memory, OutboxRow, RowStatus, Silence
-from triagebot.core.verdict import Verdict, Vote
+from triagebot.core.verdict import Verdict, Vote, fields_of
 from triagebot.ledger.statements import Row, Transaction
 
 
 def payload(votes: Iterable[Vote]) -> str:
-    return json.dumps([asdict(vote) for vote in votes], ensure_ascii=False)
+    return json.dumps(list(votes), default=fields_of, ensure_ascii=False)
 
 
 def outbox_row(row: Row, *, status: str | None = None) -> OutboxRow:
@@ -33,6 +32,7 @@ def outbox_row(row: Row, *, status: str | None = None) -> OutboxRow:
         remote_id=row["remote_id"],
         remote_node=row["remote_node"],
         reason=row["reason"],
+        created_at=datetime.fromisoformat(row["created_at"]),
     )
 
 

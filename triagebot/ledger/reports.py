@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from triagebot.core.verdict import Usage
+from triagebot.ledger import outcomes
+from triagebot.ledger.outcomes import Scores
 from triagebot.ledger.statements import Row, Transaction
 
 GOOD = "done"  # `how` of a night that came to its end with nothing failed
@@ -47,8 +49,9 @@ class Status:
     """Where the work stands.
 
     `nights` and `days` are newest first. `issues` counts issues by the status of their newest run,
-    `writes` outbox rows by status. `usage` is the cost of everything recorded, `saved` the number of
-    answers that cost no call, `last_good` the end of the last night that ended `done`.
+    `writes` outbox rows by status, both perhaps without what is settled. `usage` is the cost of everything
+    recorded, `saved` the number of answers that cost no call, `last_good` the end of the last night that ended
+    `done`, `outcomes` what people did with the labels that were set.
     """
 
     nights: tuple[NightReport, ...] = ()
@@ -58,6 +61,7 @@ class Status:
     usage: Usage = Usage()
     saved: int = 0
     last_good: datetime | None = None
+    outcomes: Scores = field(default_factory=Scores)
 
     @property
     def waiting(self) -> int:
@@ -82,7 +86,10 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One thing that the ledger knows of an issue: a `run`, a `write`, an `event` or a `tombstone`, as it is stored."""
+    """One thing that the ledger knows of an issue, as it is stored.
+
+    `kind` is `run`, `write`, `event`, `tombstone`, or `label`: what became of one that was set.
+    """
 
     at: str
     kind: str
@@ -94,22 +101,48 @@ def repositories(tx: Transaction) -> tuple[tuple[int, str], ...]:
     return tuple((row["repo_id"], row["repo"]) for row in tx.all("repositories"))
 
 
-def status(tx: Transaction, repo: str | None, *, limit: int) -> Status:
-    """The newest `limit` nights and days; a repository that the ledger does not know has an empty status."""
+def status(tx: Transaction, repo: str | None, *, limit: int, whole: bool) -> Status:
+    """The newest `limit` nights and days; a repository that the ledger does not know has an empty status.
+
+    Not `whole`: issues and writes that are settled are not counted, which takes as long as they are many.
+    """
     repo_id = 0 if repo is None else _named(tx, repo)
     if repo_id is None:
         return Status(issues={}, writes={})
     used = tx.one("usage", repo_id=repo_id)
-    good = tx.one("last_good_night", repo_id=repo_id, good=GOOD)
     return Status(
         nights=tuple(_night(row) for row in tx.all("nights", repo_id=repo_id, nights=limit)),
-        days=tuple(_day(row) for row in tx.all("days", repo_id=repo_id, days=limit)),
-        issues={row["status"]: row["issues"] for row in tx.all("issues_by_status", repo_id=repo_id)},
-        writes={row["status"]: row["writes"] for row in tx.all("writes_by_status", repo_id=repo_id)},
+        days=_days(tx, repo_id, limit),
+        issues=_issues(tx, repo_id, whole=whole),
+        writes=_writes(tx, repo_id, whole=whole),
         usage=_usage(used),
         saved=used["saved"],
-        last_good=_time(good["finished_at"]),
+        last_good=last_good(tx, repo_id),
+        outcomes=outcomes.scores(tx, repo_id),
     )
+
+
+def _days(tx: Transaction, repo_id: int, limit: int) -> tuple[DayReport, ...]:
+    since = tx.one("first_of_last_days", repo_id=repo_id, days=limit)["day"]
+    return tuple(_day(row) for row in tx.all("days", repo_id=repo_id, since=since))
+
+
+def _issues(tx: Transaction, repo_id: int, *, whole: bool) -> dict[str, int]:
+    unsettled = {row["status"]: int(row["issues"]) for row in tx.all("unsettled_issues", repo_id=repo_id)}
+    if not whole:
+        return unsettled
+    done = int(tx.one("all_issues", repo_id=repo_id)["issues"]) - sum(unsettled.values())
+    return unsettled | ({"done": done} if done else {})
+
+
+def _writes(tx: Transaction, repo_id: int, *, whole: bool) -> dict[str, int]:
+    counted = tx.all("all_writes" if whole else "unsettled_writes", repo_id=repo_id)
+    return {row["status"]: int(row["writes"]) for row in counted}
+
+
+def last_good(tx: Transaction, repo_id: int) -> datetime | None:
+    """The end of the last night that ended `done`; `repo_id` 0 means any repository's."""
+    return _time(tx.one("last_good_night", repo_id=repo_id, good=GOOD)["finished_at"])
 
 
 def history(tx: Transaction, repo_id: int, issue: int) -> tuple[Entry, ...]:
@@ -120,8 +153,15 @@ def history(tx: Transaction, repo_id: int, issue: int) -> tuple[Entry, ...]:
         *(_entry("write", "status", ("created_at",), row) for row in tx.all("rows_of_issue", **here)),
         *(_entry("event", "what", ("at",), row) for row in tx.all("events_of_issue", **here)),
         *(_entry("tombstone", "reason", ("noticed_at",), row) for row in tx.all("tombstone", **here)),
+        *(_entry("label", "outcome", ("noted_at",), row) for row in tx.all("outcomes_of_issue", **here)),
     )
     return tuple(sorted(stored, key=lambda entry: entry.at))
+
+
+def night(tx: Transaction, night_id: int) -> NightReport | None:
+    """One run of the job by its number; `None` where the ledger knows no such night."""
+    row = tx.first("night", id=night_id)
+    return None if row is None else _night(row)
 
 
 def prune(tx: Transaction, *, older_than: float) -> dict[str, int]:
@@ -133,6 +173,7 @@ def prune(tx: Transaction, *, older_than: float) -> dict[str, int]:
         "nights": len(tx.all("prune_nights", before=before, good=GOOD)),
         "runs": len(tx.all("prune_runs", before=before)),
         "writes": len(tx.all("prune_outbox", before=before)),
+        "outcomes": len(tx.all("prune_outcomes", before=before)),
     }
 
 

@@ -7,14 +7,16 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from triagebot.core.faults import LedgerBusy, LedgerUnusable
-from triagebot.ledger import sqlite_faults, sqlite_files, statements
+from triagebot.ledger import sqlite_faults, sqlite_files, sqlite_rows, stamps, statements
 from triagebot.ledger.sqlite_files import MOVE_ASIDE
-from triagebot.ledger.statements import Row, T, Transaction
+from triagebot.ledger.statements import T, Transaction
+from triagebot.ledger.turns import Turns
 
 BUSY_SECONDS = 30.0
 
@@ -29,6 +31,8 @@ _MACROS = {
     "hold": "1",  # one writer at a time holds everything
     "try_to_hold": "1",
     "skip_locked": "",
+    "bytewise": "",  # as every text is compared here
+    "walk_by_key": "1",
     "numbered": "1",
 }
 _TEST_MACROS = _MACROS | {
@@ -52,7 +56,8 @@ class SQLite:
 
     `called` is the name in messages, where that is not the path (a copy is called as its original).
     `now` stands in for the database's clock (tests, simulations). `migrations` are the steps
-    of the schema; their number is the version that every transaction checks for.
+    of the schema; their number is the version that every transaction checks for. `half_copied` lets in a
+    ledger into which a copy has not ended.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class SQLite:
         timeout: float = BUSY_SECONDS,
         now: Callable[[], float] | None = None,
         migrations: Sequence[str] | None = None,
+        half_copied: bool = False,
         on_close: Callable[[], object] = lambda: None,
     ) -> None:
         macros = _MACROS if now is None else _TEST_MACROS
@@ -72,9 +78,12 @@ class SQLite:
         self._now = now
         self._sql = statements.queries(macros)
         self._migrations = statements.migrations(macros) if migrations is None else tuple(migrations)
+        self._stamp = len(self._migrations)
+        self._half_copied = half_copied
         self._on_close = on_close
         self._process = os.getpid()
         self._lock = threading.Lock()
+        self._turns = Turns()
         self._local = threading.local()
         self._connections: list[_Held] = []
         self._closed = False
@@ -87,11 +96,22 @@ class SQLite:
         with self.read() as transaction:
             return work(transaction)
 
+    @property
+    def stamp(self) -> int:
+        return self._stamp
+
+    def restamp(self, stamp: int, work: Callable[[Transaction], T]) -> T:
+        with self.transaction() as transaction:
+            done = work(transaction)
+            self._connection().execute(f"PRAGMA user_version = {stamp:d}")
+        self._stamp = stamp
+        return done
+
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         # IMMEDIATE: a deferred transaction that reads and then writes fails at once, without waiting, when
         # another one has committed in between (SQLITE_BUSY_SNAPSHOT), and only starting anew helps.
-        with self._begun("BEGIN IMMEDIATE") as transaction:
+        with self._turns.taken(self._called, self._timeout), self._begun("BEGIN IMMEDIATE") as transaction:
             yield transaction
 
     @contextmanager
@@ -124,21 +144,14 @@ class SQLite:
                 raise self._is_closed()
             try:
                 connection.execute(begin)
-                self._check_version(connection)
-                yield Transaction(functools.partial(_rows, connection), self._sql, connection.executemany)
+                stamps.check(sqlite_rows.pragma(connection, "user_version"), self._stamp, called=str(self._called))
+                yield Transaction(functools.partial(sqlite_rows.fetch, connection), self._sql, connection.executemany)
                 connection.execute("COMMIT")
             except BaseException:
                 connection.rollback()
                 raise
             finally:
                 held.busy.release()
-
-    def _check_version(self, connection: sqlite3.Connection) -> None:
-        if _pragma(connection, "user_version") != len(self._migrations):
-            raise LedgerUnusable(
-                f"ledger {self._called}: was replaced or migrated by another version of triagebot meanwhile; "
-                "start again with one version"
-            )
 
     def _is_closed(self) -> LedgerUnusable:
         return LedgerUnusable(f"ledger {self._called}: is closed; open it again")
@@ -174,12 +187,15 @@ class SQLite:
 
     # --- opening
 
-    def open(self) -> None:
-        """Check the file, make it a ledger of this version. Safe when several processes do so at once."""
+    def open(self, *, searched: bool = True) -> None:
+        """Check the file, make it a ledger of this version. Safe when several processes do so at once.
+
+        Not `searched` all through for damage, a large one opens at once: to read a million runs takes 4 s.
+        """
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                return self._open()
+                return self._open(searched=searched)
             except LedgerBusy:
                 # Two processes that make a new file a write-ahead one at once: SQLite refuses the second
                 # without waiting (measured with 3.40.1, 6 processes, in 7 of 8 rounds).
@@ -187,47 +203,51 @@ class SQLite:
                     raise
                 time.sleep(0.02)
 
-    def _open(self) -> None:
+    def _open(self, *, searched: bool) -> None:
         with sqlite_faults.translated(self._called, self._timeout):
             connection = self._connection()
-            version = self._sound(connection)
+            version = self._version(connection)
+            if searched or version < len(self._migrations):  # damage is not migrated
+                self._search(connection)
             if connection.execute("PRAGMA journal_mode = WAL").fetchall()[0][0] != "wal":
                 raise LedgerUnusable(
                     f"ledger {self._called}: its file system cannot hold SQLite's write-ahead log; "
                     "put it on a local disk"
                 )
-            if version < len(self._migrations):
+            if not stamps.is_whole(version):
+                self._stamp = version
+            elif version < len(self._migrations):
                 self._migrate(connection)
 
     def check(self) -> None:
         """Raise `LedgerUnusable` where the file is no ledger, a damaged one or a newer one. Migrates nothing."""
         with sqlite_faults.translated(self._called, self._timeout):
-            self._sound(self._connection())
+            self._version(self._connection())
+            self._search(self._connection())
 
-    def _sound(self, connection: sqlite3.Connection) -> int:
-        """The schema's version, once nothing speaks against the file."""
-        version = self._version(connection)
+    def _search(self, connection: sqlite3.Connection) -> None:
+        """Raise `LedgerUnusable` where anything in the file is damaged."""
         if (verdict := connection.execute("PRAGMA quick_check(1)").fetchall()[0][0]) != "ok":
             raise LedgerUnusable(f"ledger {self._called}: is damaged ({' '.join(verdict.split())}); {MOVE_ASIDE}")
-        return version
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        version = _pragma(connection, "user_version")
+        """The number that it carries. Raises `LedgerUnusable` where it is no ledger that this program knows."""
+        version = sqlite_rows.pragma(connection, "user_version")
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()[0][0]
-        if _pragma(connection, "application_id") != _APPLICATION and (version or tables):
+        if sqlite_rows.pragma(connection, "application_id") != _APPLICATION and (version or tables):
             raise LedgerUnusable(f"ledger {self._called}: is another program's database; name another file")
-        if version > len(self._migrations):
-            raise LedgerUnusable(
-                f"ledger {self._called}: was written by a newer triagebot (schema {version}, this one knows "
-                f"{len(self._migrations)}); upgrade triagebot, or name another ledger"
-            )
+        if not self._half_copied:
+            stamps.check_whole(version, called=str(self._called))
+        stamps.check_known(version, len(self._migrations), called=str(self._called), other="ledger")
         return version
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN EXCLUSIVE")
         try:
-            for step in self._migrations[self._version(connection) :]:  # another process may have done it
-                for statement in _split(step):
+            version = self._version(connection)  # another process may have done it, or begun to copy into it
+            stamps.check_whole(version, called=str(self._called))
+            for step in self._migrations[version:]:
+                for statement in sqlite_rows.split(step):
                     connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
@@ -237,21 +257,15 @@ class SQLite:
             raise
 
 
-def open_file(
-    path: Path,
-    *,
-    called: Path | None = None,
-    must_exist: bool = False,
-    timeout: float = BUSY_SECONDS,
-    now: Callable[[], float] | None = None,
-    migrations: Sequence[str] | None = None,
-    on_close: Callable[[], object] = lambda: None,
-) -> SQLite:
-    """Open a ledger file, creating or migrating it. Raises `LedgerUnusable` or `LedgerBusy`."""
+def open_file(path: Path, *, must_exist: bool = False, searched: bool = True, **how: Any) -> SQLite:
+    """Open a ledger file, creating or migrating it; `how` is what `SQLite` takes.
+
+    Raises `LedgerUnusable` or `LedgerBusy`.
+    """
     sqlite_files.prepare(path, must_exist=must_exist)
-    database = SQLite(path, called=called, timeout=timeout, now=now, migrations=migrations, on_close=on_close)
+    database = SQLite(path, **how)
     try:
-        database.open()
+        database.open(searched=searched)
     except BaseException:
         database.close()
         raise
@@ -277,24 +291,3 @@ def copy_file(source: Path, target: Path) -> None:
         finally:
             copy.close()
             origin.close()
-
-
-def _rows(connection: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[Row]:
-    # Fetched at once: until then, an INSERT or UPDATE with RETURNING is not done, and blocks the commit.
-    cursor = connection.execute(sql, dict(values))
-    names = [column[0] for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchall()[0][0])
-
-
-def _split(script: str) -> Iterator[str]:
-    """Single statements: `executescript` would commit the transaction that they belong to."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

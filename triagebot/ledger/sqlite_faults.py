@@ -27,6 +27,14 @@ _UNUSABLE = {
 }
 
 
+def busy(path: Path, timeout: float) -> LedgerBusy:
+    """What is said where others have kept a ledger locked for `timeout` seconds."""
+    return LedgerBusy(
+        f"ledger {path}: stayed locked for {timeout:g} s; end the other triagebot, backup or shell that holds it, "
+        "or run again later"
+    )
+
+
 @contextmanager
 def translated(path: Path, timeout: float) -> Iterator[None]:
     """Raise `LedgerBusy`, `LedgerUnusable` or `Conflict` in place of SQLite's own exceptions."""
@@ -45,10 +53,7 @@ def _named(error: sqlite3.Error, path: Path, timeout: float) -> Exception | None
     if code in _UNIQUE:
         return Conflict(str(error))
     if code & 0xFF in _BUSY:
-        return LedgerBusy(
-            f"ledger {path}: stayed locked for {timeout:g} s; end the other triagebot, backup or shell that holds it, "
-            "or run again later"
-        )
+        return busy(path, timeout)
     if code & 0xFF in _UNUSABLE:
         reason, way_out = _UNUSABLE[code & 0xFF]
         return LedgerUnusable(f"ledger {path}: {reason} ({error.sqlite_errorname}); {way_out}")

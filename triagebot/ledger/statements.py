@@ -53,6 +53,10 @@ class Transaction:
         """Run a statement that returns nothing once for each row of values, all of them in few messages."""
         self._execute_many(self._sql[name], rows)
 
+    def run(self, text: str, **values: object) -> Sequence[Row]:
+        """The rows of a statement that only one dialect has."""
+        return self._execute(text, values)
+
     def hold(self, repo_id: int, issue: int) -> None:
         """Keep others from changing anything about an issue until this transaction ends: what it reads stays true.
 
@@ -74,6 +78,13 @@ class Database(Protocol):
 
     def view(self, work: Callable[[Transaction], T]) -> T:
         """Do `work`, which only reads, in one consistent view; never waits for a writer."""
+
+    @property
+    def stamp(self) -> int:
+        """The number that the ledger has to carry, or each transaction stops: see `stamps`."""
+
+    def restamp(self, stamp: int, work: Callable[[Transaction], T]) -> T:
+        """Do `work` in a write transaction, while no other one runs, which gives the ledger another number."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """A single attempt at a write transaction."""

@@ -50,6 +50,10 @@ class LocalModel:
         """To be called before the first question. Raises `TooLittleHistory`, whose sentence names the mend."""
         self._learnt = self._train(repo_id, labels)
 
+    def forget(self) -> None:
+        """Let go of it, for it takes megabytes."""
+        self._learnt = None
+
     def ask(self, question: Question) -> Reply:
         return _reply(self._votes(question))
 
@@ -86,6 +90,10 @@ class Cascade:
         except TooLittleHistory as fault:
             log.warning("the endpoint is asked about every issue: %s", fault)
             self._first = None
+
+    def forget(self) -> None:
+        if self._first is not None:
+            self._first.forget()
 
     def ask(self, question: Question) -> Reply:
         """Raises what the endpoint raises."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from triagebot.nightly.ports import Hand
 from triagebot.nightly.stop import Stop
+
+_GRACE = 2.0
+"""Seconds that a request under way gets when the process is told to end; it must be gone within 5."""
 
 
 class Thread(threading.Thread):
@@ -33,3 +37,20 @@ class Thread(threading.Thread):
         if self._error is not None:
             raise self._error
         return not self.is_alive()
+
+
+def await_workers(hands: Sequence[Hand], stop: Stop) -> None:
+    """Until all issues are worked through. Only a signal does not wait for answers that are paid for."""
+    while not all(hand.come_home(0.05) for hand in hands):
+        if stop.signal is not None:
+            break
+
+
+def await_courier(hand: Hand, ring: Callable[[], None], stop: Stop) -> None:
+    """Until everything is delivered; a night that is stopped waits for the request under way."""
+    ring()
+    while not hand.come_home(0.1):
+        if stop.asked:
+            ring()
+            hand.come_home(_GRACE)
+            break

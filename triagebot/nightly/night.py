@@ -7,34 +7,32 @@ file only says in which order they happen and how the night ends.
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from triagebot.core import faults, standing
 from triagebot.core.issue import Snapshot
 from triagebot.core.rows import Night
-from triagebot.nightly import choice, reconcile
+from triagebot.nightly import crew
 from triagebot.nightly import place as places
 from triagebot.nightly.asking import Asker
 from triagebot.nightly.book import Book
 from triagebot.nightly.courier import Courier
-from triagebot.nightly.crew import Thread
 from triagebot.nightly.healing import Healer
 from triagebot.nightly.learning import Learner
-from triagebot.nightly.pacer import Pacer
+from triagebot.nightly.pacer import LastWrite, Pacer
 from triagebot.nightly.place import Place
 from triagebot.nightly.ports import Clock, Crew, Hand, History, Ledger, Model, Pupil, Tracker
 from triagebot.nightly.probe import Probe
 from triagebot.nightly.purse import Purse
 from triagebot.nightly.reconcile import Item, Reconciler
-from triagebot.nightly.report import Ended, Entry, Tally
-from triagebot.nightly.settings import Orders, Settings
+from triagebot.nightly.report import Summary, Tally
+from triagebot.nightly.settings import Budget, Orders, Settings
 from triagebot.nightly.stop import Stop
+from triagebot.nightly.sweep import Sweep
 from triagebot.nightly.triage import Triage
 from triagebot.nightly.writer import Writer
-
-_GRACE = 2.0
-"""Seconds that a request under way gets when the process is told to end; it must be gone within 5."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,63 +44,47 @@ class Parts:
     model: Model
     clock: Clock
     stop: Stop
-    crew: Crew = Thread
+    crew: Crew = crew.Thread
     history: History | None = None
     pupil: Pupil | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Summary:
-    """How a night went: the place, the counts, and how it ended."""
+class Shared:
+    """What the nights of several repositories share: the purse, and one writer, whom any of them may call by `bell`."""
 
-    place: Place
-    night: Night
-    tally: Tally
     purse: Purse
-    how: str
-    waiting: int
-    seconds: float
-
-    @property
-    def oldest_left(self) -> int | None:
-        """The oldest issue that was left over, which is the one that waits longest."""
-        return min((e.issue for e in self.tally.entries.values() if e.ended is Ended.LEFT), default=None)
+    bell: threading.Event = field(default_factory=threading.Event)
+    last_write: LastWrite = field(default_factory=LastWrite)
 
 
 def run(parts: Parts, settings: Settings, orders: Orders, tally: Tally) -> Summary:
     """Run one night to its end. Raises `Misconfigured` where it cannot even begin."""
+    deadline = parts.clock.monotonic() + settings.deadline
+    shift = begin(parts, settings, orders, tally, deadline)
+    how = "crashed"
+    try:
+        shift.work()
+        how = shift.how
+    except faults.Fault as fault:
+        how = f"stopped: {fault}"
+        raise
+    finally:
+        shift.close(how)
+    return shift.summary(how)
+
+
+def begin(
+    parts: Parts, settings: Settings, orders: Orders, tally: Tally, deadline: float, shared: Shared | None = None
+) -> Shift:
+    """Find the place and open the night; `deadline` is on the monotonic clock. Raises what keeps it from beginning."""
     tally.observer.stage("open")
     started = parts.clock.monotonic()
     place = places.find(parts.tracker, settings.labels)
     day = orders.day or parts.clock.now().date()
     night = parts.ledger.open_night(repo_id=place.repository.id, repo=place.repository.name, day=day)
-    shift = Shift(parts, settings, orders, tally, place, night, started + settings.deadline)
-    how = "crashed"
-    try:
-        shift.work()
-        how = _how(parts.stop, tally)
-    except faults.Fault as fault:
-        how = f"stopped: {fault}"
-        raise
-    finally:
-        parts.ledger.close_night(night, how=how, counts=tally.totals())
-    return Summary(
-        place=place,
-        night=night,
-        tally=tally,
-        purse=shift.purse,
-        how=how,
-        waiting=shift.waiting,
-        seconds=parts.clock.monotonic() - started,
-    )
-
-
-def _how(stop: Stop, tally: Tally) -> str:
-    if stop.signal is not None:
-        return "interrupted"
-    if stop.fault is not None:
-        return f"stopped: {stop.fault}"
-    return "incomplete" if tally.incomplete else "done"
+    shared = shared or Shared(purse=Purse(settings.budget))
+    return Shift(parts, settings, orders, tally, place, night, deadline, shared, started)
 
 
 @dataclass
@@ -116,17 +98,20 @@ class Shift:
     place: Place
     night: Night
     deadline: float
-    purse: Purse = field(init=False)
+    shared: Shared = field(default_factory=lambda: Shared(purse=Purse(Budget())))
+    started: float = 0.0
     waiting: int = 0
     _hands: list[Hand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         parts, settings, tally, place = self.parts, self.settings, self.tally, self.place
-        self.purse = Purse(settings.budget)
         self.probe = Probe(parts.stop, parts.clock)
         account, rests = parts.tracker.account, self.probe.writing_rests
-        self.pacer = Pacer(parts.ledger, account, settings.pace, parts.clock, parts.stop, self.deadline, rests)
+        self.pacer = Pacer(
+            parts.ledger, account, settings.pace, parts.clock, parts.stop, self.deadline, rests, self.shared.last_write
+        )
         self.reconciler = Reconciler(parts.ledger, place, settings, self.orders, self.night, parts.clock, tally)
+        self.sweep = self._sweep()
         self.healer = Healer(parts.ledger, parts.tracker, self.pacer, tally)
         history, pupil, clock = parts.history, parts.pupil, parts.clock
         self.learner = Learner(history, pupil, parts.tracker, place, settings, clock, parts.stop, tally, self.deadline)
@@ -136,52 +121,45 @@ class Shift:
 
     def work(self) -> None:
         """Sweep and reconcile first, then triage and deliver at the same time, then close."""
-        items = choice.cut(self._sweep(), self.settings.budget, self.tally) if self.orders.triage else []
+        items = self.sweep.run() if self.orders.triage else []
         self.learner.prepare(len(items))
         self._start(items)
         try:
-            self._await_workers()
+            crew.await_workers(self._hands, self.parts.stop)
         finally:  # a worker that died of a bug must not leave the other rows and claims in mid-air
+            self.triage.abandon()
             self._await_courier()
-        if not self.parts.stop.asked:
-            self._look_back()
-        self._tell_what_waits()
+        self.look_back()
 
-    # --- sweep and reconcile
+    @property
+    def how(self) -> str:
+        """How the night ended, once it has."""
+        stop = self.parts.stop
+        if stop.signal is not None:
+            return "interrupted"
+        if stop.fault is not None:
+            return f"stopped: {stop.fault}"
+        return "incomplete" if self.tally.incomplete else "done"
 
-    def _sweep(self) -> list[Item]:
-        self.tally.observer.stage("sweep")
-        items, seen = [], set[int]()
-        for issue in self._issues():
-            if issue.number in seen:
-                continue  # a list that changes while it is paged through may show an issue twice
-            seen.add(issue.number)
-            self.tally.count("seen")
-            self.tally.observer.advance()
-            item = self.reconciler.consider(issue)
-            if item is not None:
-                items.append(item)
-            if self.parts.stop.asked:
-                return []
-        return reconcile.in_order(items, newest_first=self.night.first and self.reconciler.own_seen)
+    def close(self, how: str) -> None:
+        self.parts.ledger.close_night(self.night, how=how, counts=self.tally.totals())
 
-    def _issues(self) -> Iterator[Snapshot]:
-        """Every open issue, or just those asked for, each as it is now."""
-        if not self.orders.issues:
-            yield from self.parts.tracker.sweep()
-        for number in dict.fromkeys(self.orders.issues):
-            memory = self.parts.ledger.recall(self.place.repository.id, number, "")
-            try:
-                yield self.parts.tracker.look(number, memory.recorded)
-            except (faults.Gone, faults.Moved) as fault:
-                self.tally.enter(Entry(issue=number, ended=Ended.FAILED, reason=str(fault)))
+    def summary(self, how: str) -> Summary:
+        return Summary(
+            place=self.place,
+            night=self.night,
+            tally=self.tally,
+            purse=self.shared.purse,
+            how=how,
+            waiting=self.waiting,
+            seconds=self.parts.clock.monotonic() - self.started,
+        )
 
     # --- triage and deliver
 
-    def _start(self, items: list[Item]) -> None:
+    def _start(self, items: Sequence[Item]) -> None:
         self.tally.observer.stage("triage", len(items))
-        for issue in self.reconciler.twins:
-            self.courier.heal_later(issue)
+        self.heal()
         todo: queue.SimpleQueue[Item] = queue.SimpleQueue()
         for item in items:
             todo.put(item)
@@ -192,34 +170,39 @@ class Shift:
         for hand in (*self._hands, self._courier_hand):
             hand.start()
 
-    def _await_workers(self) -> None:
-        """Until all issues are worked through. Only a signal does not wait for answers that are paid for."""
+    def heal(self) -> None:
+        """Leave the twins of the sweep to the courier."""
+        for issue in self.reconciler.twins:
+            self.courier.heal_later(issue)
+
+    @property
+    def has_writes(self) -> bool:
+        """Whether there is something to deliver before anything was asked; a locked ledger does not tell."""
         try:
-            while not all(hand.come_home(0.05) for hand in self._hands):
-                if self.parts.stop.signal is not None:
-                    break
-        finally:
-            self.triage.abandon()
+            due = self.parts.ledger.next_due(self.place.repository.id, self.night)
+        except faults.LedgerBusy:
+            return True
+        return bool(self.reconciler.twins) or due is not None
 
     def _await_courier(self) -> None:
         self.tally.observer.stage("deliver")
         self.courier.no_more.set()
-        self.courier.ring()
         try:
-            while not self._courier_hand.come_home(0.1):
-                if self.parts.stop.asked:
-                    self.courier.ring()
-                    self._courier_hand.come_home(_GRACE)
-                    break
+            crew.await_courier(self._courier_hand, self.courier.ring, self.parts.stop)
         finally:
             self.courier.abandon()
 
     # --- close
 
-    def _look_back(self) -> None:
-        """One more look at tonight's posts, once they can be seen: two workers may have posted to one issue."""
-        posted = list(self.writer.posted.values())
-        if not posted:
+    def look_back(self) -> None:
+        """Heal what tonight's posts show once they can be seen, and tell what is left."""
+        if not self.parts.stop.asked:
+            self._look_again()
+        self._tell_what_waits()
+
+    def _look_again(self) -> None:
+        """One more look at tonight's posts: two workers may have posted to one issue."""
+        if not (posted := list(self.writer.posted.values())):
             return
         self.tally.observer.stage("close", len(posted))
         self.parts.clock.sleep(self.writer.posted_at + self.settings.pace.settle - self.parts.clock.monotonic())
@@ -255,6 +238,18 @@ class Shift:
 
     # --- who does it
 
+    def _sweep(self) -> Sweep:
+        return Sweep(
+            ledger=self.parts.ledger,
+            tracker=self.parts.tracker,
+            reconciler=self.reconciler,
+            budget=self.settings.budget,
+            orders=self.orders,
+            night=self.night,
+            stop=self.parts.stop,
+            tally=self.tally,
+        )
+
     def _writer(self) -> Writer:
         parts, settings = self.parts, self.settings
         book = Book(parts.ledger, self.night, settings.pace.settle, self.tally)
@@ -282,19 +277,21 @@ class Shift:
             tally=self.tally,
             writer=self.writer,
             healer=self.healer,
+            bell=self.shared.bell,
         )
 
     def _triage(self) -> Triage:
         return Triage(
             ledger=self.parts.ledger,
-            asker=Asker(self.parts.model, self.place, self.settings, self.purse, self.learner.examples),
+            asker=Asker(self.parts.model, self.place, self.settings, self.shared.purse, self.learner.examples),
             settings=self.settings,
             night=self.night,
             clock=self.parts.clock,
             tally=self.tally,
             probe=self.probe,
-            purse=self.purse,
+            purse=self.shared.purse,
             stop=self.parts.stop,
             deadline=self.deadline,
             ready=self.courier.ring,
+            whole=self.sweep.whole,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from triagebot.core.faults import Fault, Limited
@@ -15,6 +15,9 @@ _KEPT = 30.0
 """Seconds for which a slot may be kept: longer than any look, or an hour whose writes are used up would never
 see another one (each look would outlive its slot, and wait for the next with rows in hand)."""
 
+_LONGEST_LOOK = 2.0
+"""Seconds: one look that hung must not make the next ones older than they need to be when they are acted upon."""
+
 _LONG = 10.0
 """Seconds; the spacing of writes and what a look takes stay below it."""
 
@@ -24,10 +27,18 @@ class WritingEnds(Fault):
 
 
 @dataclass
+class LastWrite:
+    """When this process wrote last, on the monotonic clock; `None` before its first write."""
+
+    at: float | None = None
+
+
+@dataclass
 class Pacer:
     """Waits for the gate and for a slot. A slot that led to no write is kept in hand for the next one.
 
-    `rests` is told whether a wait is a long one, for those who would wait for its end.
+    `rests` is told whether a wait is a long one, for those who would wait for its end. `last` is shared by the
+    pacers of one process, which take turns.
     """
 
     ledger: Ledger
@@ -37,14 +48,21 @@ class Pacer:
     stop: Stop
     deadline: float
     rests: Callable[[bool], None]
+    last: LastWrite = field(default_factory=LastWrite)
     _slot_at: float | None = None
-    _wrote_at: float | None = None
+    _look: float = 0.0
 
     def take(self) -> None:
         """Have a slot in hand, waiting for it. Raises `WritingEnds` where it lies past the night's end."""
-        while (closed := self.closed_for()) > 0:
-            self._wait(closed, "GitHub's rate limit")
-        self._wait(self._until_slot(), "the hourly number of writes (delivery.per_hour) is used up")
+        self._reach(0.0)
+
+    def approach(self) -> None:
+        """Wait until it is time to look, so that the look ends when the slot comes. Raises as `take` does."""
+        self._reach(self._look)
+
+    def looked(self, seconds: float) -> None:
+        """How long a look took: the next one will take about as long."""
+        self._look = min(seconds, _LONGEST_LOOK)
 
     def is_near(self, seconds: float) -> bool:
         """Whether `take` would come back within `seconds`: nobody may hold rows for longer than that."""
@@ -52,7 +70,7 @@ class Pacer:
 
     def spend(self) -> None:
         """The slot in hand goes to a write."""
-        self._slot_at, self._wrote_at = None, self.clock.monotonic()
+        self._slot_at, self.last.at = None, self.clock.monotonic()
 
     def closed_for(self) -> float:
         """Seconds until the gate opens; read again right before each write."""
@@ -64,6 +82,12 @@ class Pacer:
 
     def answered(self) -> None:
         self.ledger.open_gate(self.account)
+
+    def _reach(self, ahead: float) -> None:
+        while (closed := self.closed_for()) > 0:
+            self._wait(closed, "GitHub's rate limit")
+        seconds = max(0.0, self._until_slot() - ahead)
+        self._wait(seconds, "the hourly number of writes (delivery.per_hour) is used up")
 
     def _until_slot(self) -> float:
         """Seconds until a write may go out; reserves a slot where none is in hand."""
@@ -78,7 +102,7 @@ class Pacer:
     def _spaced(self) -> float:
         """When the spacing after our own last write is over: looks take their time, so slots alone do not hold it."""
         spacing = 1 / self.pace.per_second if self.pace.per_second else 0.0
-        return 0.0 if self._wrote_at is None else self._wrote_at + spacing
+        return 0.0 if self.last.at is None else self.last.at + spacing
 
     def _wait(self, seconds: float, why: str) -> None:
         late = self.clock.monotonic() - self.deadline

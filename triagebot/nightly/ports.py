@@ -16,9 +16,10 @@ from triagebot.core.actions import Receipt, Write
 from triagebot.core.history import Cursor
 from triagebot.core.issue import Comment, Identity, Label, Repository, Snapshot
 from triagebot.core.key import Ref
+from triagebot.core.outcomes import LabelOutcome
 from triagebot.core.past import Past
 from triagebot.core.prompt import Question
-from triagebot.core.rows import Claim, Memory, Night, OutboxRow, Parcel, Planned, Recorded, Unclaimed
+from triagebot.core.rows import Claim, Memory, Night, OutboxRow, Parcel, Planned, Recorded, Retraction, Unclaimed
 from triagebot.core.verdict import Reply, Usage, Verdict
 from triagebot.nightly.stop import Stop
 
@@ -64,6 +65,9 @@ class Pupil(Protocol):
 
     def learn(self, repo_id: int, labels: Sequence[str]) -> None:
         """Once, before the first question. Raises `TooLittleHistory`, which ends the night."""
+
+    def forget(self) -> None:
+        """The last question is answered; what was learnt may go."""
 
 
 class Tracker(Protocol):
@@ -196,6 +200,25 @@ class Ledger(Protocol):
 
     def waiting(self, repo_id: int) -> Mapping[str, int]:
         """How many outbox rows are `pending` or `unknown` now, by status."""
+
+    # --- take back
+    def issues_written(self, night: int) -> Sequence[int]:
+        """The issues that a night took in hand to write to; none where the journal of that night is pruned."""
+
+    def claim_written(
+        self, repo_id: int, issue: int, *, night: int | None, lease: float
+    ) -> Retraction | Unclaimed | None:
+        """Hold the newest ended rows of the issue, of that night or any, unless a write is in flight there."""
+
+    def put_back(self, row: OutboxRow) -> None:
+        """Held and left: as it was before `claim_written`."""
+
+    # --- what people did with the labels
+    def outcomes(self, repo_id: int, *, since: datetime) -> Sequence[LabelOutcome]:
+        """What was noted of the labels that were set at or after `since`: one query for the whole repository."""
+
+    def note_outcomes(self, repo_id: int, changed: Sequence[LabelOutcome]) -> None:
+        """Note these outcomes in one transaction; the model and the prompt behind a label only the first time."""
 
     # --- deleted comments
     def silence(self, repo_id: int, issue: int, *, reason: str) -> None: ...

@@ -13,6 +13,7 @@ from triagebot.core.policy import Mode
 from triagebot.core.rows import Memory, Night, Planned, Recorded
 from triagebot.core.selection import Skip
 from triagebot.core.verdict import Outcome, Verdict
+from triagebot.nightly.outcomes import Outcomes
 from triagebot.nightly.place import Place
 from triagebot.nightly.ports import Clock, Ledger
 from triagebot.nightly.report import Ended, Entry, Tally
@@ -21,13 +22,15 @@ from triagebot.nightly.settings import Orders, Settings
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """An issue to ask the model about. `standing`: a comment of ours may be there already."""
+    """An issue to ask the model about. `standing`: a comment of ours may be there already. `lean`: what the issue
+    says was not kept, and is to be read again."""
 
     issue: Snapshot
     ref: Ref
     again: bool = False
     tried: bool = False
     standing: bool = False
+    lean: bool = False
 
 
 @dataclass
@@ -43,11 +46,16 @@ class Reconciler:
     tally: Tally
     twins: list[Snapshot] = field(default_factory=list)
     own_seen: bool = False
+    outcomes: Outcomes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outcomes = Outcomes(self.ledger, self.place, self.settings.labels, self.clock.now(), self.tally)
 
     def consider(self, issue: Snapshot) -> Item | None:
         """Return the issue as work for the model, or `None` where there is none."""
         ref = Ref(repo_id=self.place.repository.id, issue=issue.number, day=self.night.day, digest=issue.digest)
         memory = self._recall(ref, issue)
+        self.outcomes.see(issue, memory)
         own = standing.own_comments(issue, memory.recorded)
         self.own_seen = self.own_seen or bool(own)
         reason = self._skip(issue, memory, known=bool(own) or memory.verdict is not None)
@@ -66,6 +74,12 @@ class Reconciler:
             )
         self._enter(issue, Ended.STANDING)
         return None
+
+    def end(self) -> bool:
+        """All issues were considered: note what people did. Returns whether the newest go first, since the ledger was
+        lost: no finished night in it, yet own comments on the issues."""
+        self.outcomes.record()
+        return self.night.first and self.own_seen
 
     def mend(self, issue: Snapshot) -> bool:
         """Open the rows that an issue wants after its twins have gone; whether there are any."""
@@ -157,13 +171,3 @@ class Reconciler:
 
     def _enter(self, issue: Snapshot, ended: Ended, reason: str = "") -> None:
         self.tally.enter(Entry(issue=issue.number, ended=ended, title=issue.title, reason=reason))
-
-
-def in_order(items: list[Item], *, newest_first: bool) -> list[Item]:
-    """Untried before retried, then oldest.
-
-    Where the ledger was lost, newest first: the old ones were most likely answered in a way
-    that left no marker.
-    """
-    sign = -1 if newest_first else 1
-    return sorted(items, key=lambda i: (i.tried, sign * i.issue.created_at.timestamp(), sign * i.issue.number))

@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from triagebot.core.rows import Night
 from triagebot.core.verdict import Usage, Vote
+from triagebot.nightly.place import Place
+from triagebot.nightly.purse import Purse
 
 
 class Ended(enum.StrEnum):
@@ -119,3 +122,21 @@ class Tally:
         """Whether something failed or was left to others, which exit code 1 tells."""
         trouble = {Ended.FAILED, Ended.HELD}
         return self.failed or any(entry.ended in trouble for entry in self.entries.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """How a night went: the place, the counts, and how it ended."""
+
+    place: Place
+    night: Night
+    tally: Tally
+    purse: Purse
+    how: str
+    waiting: int
+    seconds: float
+
+    @property
+    def oldest_left(self) -> int | None:
+        """The oldest issue that was left over, which is the one that waits longest."""
+        return min((e.issue for e in self.tally.entries.values() if e.ended is Ended.LEFT), default=None)

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from triagebot.core.faults import Fault
+from triagebot.core.faults import Fault, LedgerUnusable, ModelUnusable
 
 
 @dataclass
@@ -16,6 +16,7 @@ class Stop:
 
     _event: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _branches: list[Branch] = field(default_factory=list)
     signal: int | None = None
     fault: Fault | None = None
 
@@ -25,16 +26,32 @@ class Stop:
         Not for a signal handler itself: an `Event` that is set inside its own `wait` can deadlock.
         """
         self.signal = self.signal or number
-        self._event.set()
+        self._ask()
 
     def by_fault(self, fault: Fault) -> None:
         with self._lock:
             self.fault = self.fault or fault
-        self._event.set()
+        self._ask()
 
     def by_crash(self) -> None:
         """A thread of the night died of a bug; it tells of it when it is joined."""
+        self._ask()
+
+    def branch(self) -> Branch:
+        """For one of several repositories, which stops with the others but not for them."""
+        made = Branch(trunk=self)
+        with self._lock:
+            self._branches.append(made)
+        if self.asked:
+            made.follow()
+        return made
+
+    def _ask(self) -> None:
         self._event.set()
+        with self._lock:
+            branches = [*self._branches]
+        for branch in branches:
+            branch.follow()
 
     @property
     def asked(self) -> bool:
@@ -43,6 +60,33 @@ class Stop:
     def wait(self, seconds: float) -> bool:
         """Wait, at most `seconds`; True when the night is asked to stop."""
         return self._event.wait(max(0.0, seconds))
+
+
+@dataclass(kw_only=True)
+class Branch(Stop):
+    """How the night of one repository ends early, beside those of others."""
+
+    trunk: Stop
+
+    def by_fault(self, fault: Fault) -> None:
+        """What is the matter with this repository stops its own night; what concerns all of them, all."""
+        if concerns_all(fault):
+            self.trunk.by_fault(fault)
+        else:
+            super().by_fault(fault)
+
+    def by_crash(self) -> None:
+        self.trunk.by_crash()
+
+    def follow(self) -> None:
+        """The trunk was stopped."""
+        self.signal, self.fault = self.signal or self.trunk.signal, self.fault or self.trunk.fault
+        self._event.set()
+
+
+def concerns_all(fault: Fault) -> bool:
+    """Whether no repository can be worked on: the model or the ledger cannot be used."""
+    return isinstance(fault, ModelUnusable | LedgerUnusable)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from triagebot.core import standing
-from triagebot.core.faults import LeaseLost, LedgerBusy, Misconfigured, ModelUnreachable, ModelUnusable
+from triagebot.core.faults import (
+    LeaseLost,
+    LedgerBusy,
+    Misconfigured,
+    ModelUnreachable,
+    ModelUnusable,
+    TrackerFault,
+)
 from triagebot.core.rows import Claim, Night, Unclaimed
 from triagebot.core.verdict import Outcome, Usage, Verdict
 from triagebot.nightly.asking import Asker, Unanswered
@@ -33,7 +40,10 @@ _UNCLAIMED = {
 
 @dataclass
 class Triage:
-    """Works through the items of a night. `ready` is called whenever rows may wait for the courier."""
+    """Works through the items of a night. `ready` is called whenever rows may wait for the courier.
+
+    `whole` reads a lean item again: `None` where it needs no question any more.
+    """
 
     ledger: Ledger
     asker: Asker
@@ -46,26 +56,32 @@ class Triage:
     stop: Stop
     deadline: float
     ready: Callable[[], None]
+    whole: Callable[[Item], Item | None]
     _held: dict[int, Claim] = field(default_factory=dict)
     _unreached: list[Claim] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def work(self, items: queue.SimpleQueue[Item]) -> None:
         """A worker's whole life: take the next item until there is none or the night ends."""
-        while (item := _next(items)) is not None:
-            with self.probe.turn():
-                self.one(item)
-            self.tally.observer.advance()
+        while (item := next_of(items)) is not None:
+            self.one(item)
 
     def one(self, item: Item) -> None:
         """Claim, ask, finish: one issue, or a reason why not."""
+        with self.probe.turn():
+            self._one(item)
+        self.tally.observer.advance()
+
+    def _one(self, item: Item) -> None:
         reason = self._closing_time() or self.purse.admit()
         if reason is not None:
             self._enter(item, Ended.LEFT, reason)
             return
         bill: list[Usage] = []
         try:
-            self._claimed(item, bill)
+            whole = self.whole(item) if item.lean else item
+            if whole is not None:
+                self._claimed(whole, bill)
         except LeaseLost:
             self._enter(item, Ended.HELD, "its lease was lost to another worker")
         except LedgerBusy as busy:
@@ -73,6 +89,8 @@ class Triage:
         except Misconfigured as fault:
             self._enter(item, Ended.LEFT, "the night was stopped")
             self.stop.by_fault(fault)
+        except TrackerFault as fault:
+            self._enter(item, Ended.FAILED, str(fault))
         finally:
             if not bill:
                 self.purse.settle(Usage())  # admitted, and not asked
@@ -177,7 +195,8 @@ class _Held:
         self._held.pop(self._claim.ref.issue, None)
 
 
-def _next(items: queue.SimpleQueue[Item]) -> Item | None:
+def next_of(items: queue.SimpleQueue[Item]) -> Item | None:
+    """The next item, or `None` when all are taken."""
     try:
         return items.get_nowait()
     except queue.Empty:

@@ -28,7 +28,7 @@ LEASE = 120.0
 _FRESH = 10.0
 """Seconds for which a look may be acted upon."""
 
-_IN_A_ROW = 5
+IN_A_ROW = 5
 """Failures in a row after which the night stops writing: then it is the service, not the issue."""
 
 
@@ -59,7 +59,9 @@ class Writer:
         """
         self.book.take(parcel)
         try:
+            began = self.clock.monotonic()
             look = self._look(parcel)
+            self.pacer.looked(self.clock.monotonic() - began)
             if look is not None:
                 self._carry(Visit(parcel, look, self.clock.monotonic(), self.place, self.settings))
         finally:
@@ -207,8 +209,8 @@ class Writer:
     def _failed_again(self, fault: faults.TrackerFault) -> None:
         self._in_a_row += 1
         self.tally.note(f"GitHub: {fault}")
-        if self._in_a_row >= _IN_A_ROW:
-            raise WritingEnds(f"writing stopped after {_IN_A_ROW} failures in a row, the last one: {fault}")
+        if self._in_a_row >= IN_A_ROW:
+            raise WritingEnds(f"writing stopped after {IN_A_ROW} failures in a row, the last one: {fault}")
 
 
 _COUNTED = {AddLabels: "labels_written", PostComment: "comments_posted", EditComment: "comments_edited"}

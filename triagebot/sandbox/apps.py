@@ -28,6 +28,7 @@ HOUR = 3600
 _SIGNATURE_ALONE: Options = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_aud": False}
 _LONGEST = 600  # seconds that what an App signs may last
 _INSTALLATION = re.compile(r"(?:/repos/([^/]+/[^/]+)|/repositories/(\d+))/installation")
+_OWNERS = re.compile(r"/orgs/([^/]+)/installation")
 _TOKENS = re.compile(r"/app/installations/(\d+)/access_tokens")
 _RANKS = {"read": 1, "write": 2}
 
@@ -86,6 +87,8 @@ class Apps:
             return self._signed(call, lambda app: self._token(app, int(tokens[1]), call.json or {}))
         if place and call.method == "GET":
             return self._signed(call, lambda app: self._place(app, call, place[1], place[2]))
+        if (owner := _OWNERS.fullmatch(call.path)) and call.method == "GET":
+            return self._signed(call, lambda app: self._at(app, call, owner[1]))
         return None
 
     def _signed(self, call: Call, then: Any) -> Answer:
@@ -112,8 +115,14 @@ class Apps:
             return refusals.not_found()
         return Answer.of(200, self._shape(app, repo, call.base))
 
+    def _at(self, app: App, call: Call, owner: str) -> Answer:
+        """Where an App is installed at an owner, it is on at least one of the owner's repositories."""
+        homes = [repo for repo in self._hub.repositories() if repo.id in app.repositories]
+        mine = next((repo for repo in homes if self._hub.owner(repo).login.casefold() == owner.casefold()), None)
+        return refusals.not_found() if mine is None else Answer.of(200, self._shape(app, mine, call.base))
+
     def _shape(self, app: App, repo: Repository, base: str) -> dict[str, Any]:
-        owner = self._hub.account(repo.full_name.partition("/")[0])
+        owner = self._hub.owner(repo)
         at = shapes.time(app.since)
         return {
             "id": app.installation,

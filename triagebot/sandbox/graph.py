@@ -62,7 +62,7 @@ def schema() -> GraphQLSchema:
         assert isinstance(served, GraphQLObjectType)
         for name, resolver in fields.items():
             served.fields[name].resolve = resolver
-    for name in ("Actor", "IssueTimelineItems", "Minimizable", "Node"):
+    for name in ("Actor", "IssueTimelineItems", "Minimizable", "Node", "RepositoryOwner"):
         abstract = built.type_map[name]
         assert isinstance(abstract, GraphQLInterfaceType | GraphQLUnionType)
         abstract.resolve_type = lambda value, _info, _type: type_name(value)

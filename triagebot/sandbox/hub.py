@@ -132,6 +132,9 @@ class Hub:
         with self.lock:
             return self._repositories[full_name.casefold()]
 
+    def owner(self, repo: Repository) -> Account:
+        return self.account(repo.full_name.partition("/")[0])
+
     def repository_by_id(self, repo_id: int) -> Repository:
         """Raises `KeyError`."""
         return {repo.id: repo for repo in self.repositories()}[repo_id]

@@ -59,6 +59,13 @@ def _repository(_root: None, info: Info, owner: str, name: str, followRenames: b
     return repo
 
 
+def _owner(_root: None, info: Info, login: str) -> Account | None:
+    """Whoever owns a repository here; an unknown name is null, without an error."""
+    hub = info.context.hub
+    owners = (hub.owner(repo) for repo in hub.repositories())
+    return next((each for each in owners if each.login.casefold() == login.casefold()), None)
+
+
 def _node(_root: None, info: Info, id: str) -> Issue | Comment:
     found = info.context.hub.nodes.get(id)
     if found is None or not _may_see(info.context, _home(info.context, found)):
@@ -93,6 +100,29 @@ def _minimize(_root: None, info: Info, input: dict[str, Any]) -> dict[str, Any]:
 
 
 # --- lists
+
+
+def _repositories(owner: Account, info: Info, **args: Any) -> dict[str, Any]:
+    """By name only; affiliations are those of an owner who collaborates nowhere else."""
+    asked: Asked = info.context
+    order = args.pop("orderBy", None) or {"direction": "ASC"}
+    args.pop("ownerAffiliations", None)
+    archived, issues = args.pop("isArchived", None), args.pop("hasIssuesEnabled", None)
+    rows = [
+        each
+        for each in asked.hub.repositories()
+        if asked.hub.owner(each) is owner
+        and _may_see(asked, each)
+        and archived in {None, each.archived}
+        and issues in {None, each.issues_enabled}
+    ]
+    descending, bounds = order["direction"] == "DESC", Bounds(**args)
+    return connection(rows, bounds, field="repositories", key=lambda each: [each.full_name], descending=descending)
+
+
+def _viewer_permission(repo: Repository, info: Info) -> str | None:
+    allowed = repo.allowed(info.context.token.account)
+    return None if allowed == "NONE" else allowed
 
 
 def _issues(repo: Repository, _info: Info, **args: Any) -> dict[str, Any]:
@@ -192,13 +222,14 @@ RESOLVERS: dict[str, dict[str, Callable[..., Any]]] = {
         "node": _node,
         "nodes": _nodes,
         "repository": _repository,
+        "repositoryOwner": _owner,
         "viewer": lambda _root, info: info.context.token.account,
     },
     "Mutation": {"minimizeComment": _minimize},
     "Bot": _ACCOUNT,
     "Mannequin": _ACCOUNT,
-    "Organization": _ACCOUNT,
-    "User": _ACCOUNT,
+    "Organization": _ACCOUNT | {"repositories": _repositories},
+    "User": _ACCOUNT | {"repositories": _repositories},
     "Label": _NODE,
     "LabeledEvent": _EVENT | {"label": _event_label},
     "UnlabeledEvent": _EVENT | {"label": _event_label},
@@ -207,9 +238,12 @@ RESOLVERS: dict[str, dict[str, Callable[..., Any]]] = {
         "id": lambda repo, _info: repo.node,
         "databaseId": lambda repo, _info: _small(repo.id),
         "hasIssuesEnabled": lambda repo, _info: repo.issues_enabled,
+        "isArchived": lambda repo, _info: repo.archived,
         "issue": _issue,
         "issues": _issues,
         "labels": _label_set,
+        "nameWithOwner": lambda repo, _info: repo.full_name,
+        "viewerPermission": _viewer_permission,
     },
     "Issue": _NODE
     | {

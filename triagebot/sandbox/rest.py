@@ -99,13 +99,23 @@ def _rate_limit(hub: Hub, _call: Call, token: Token) -> Answer:
     return Answer.of(200, {"resources": {"core": core, "graphql": graphql, "search": search}, "rate": core})
 
 
+def _installation_repositories(hub: Hub, call: Call, token: Token) -> Answer:
+    """What the token's installation was given; only such a token may ask."""
+    if token.account.kind != "Bot":
+        return refusals.not_permitted(token.account.kind)
+    given = next((app.repositories for app in hub.apps if app.account is token.account), None)
+    rows = [repo for repo in hub.repositories() if given is None or repo.id in given]
+    part, link = page(rows, call.query, f"{call.base}/installation/repositories")
+    told = [shapes.repository(repo, hub.owner(repo), call.base, permission=None) for repo in part]
+    return Answer.of(200, {"total_count": len(rows), "repositories": told}, {"link": link} if link else None)
+
+
 # --- reading
 
 
 def _repository(ask: Ask) -> Answer:
-    permission = None if ask.token.account.kind == "Bot" else ask.repo.allowed(ask.token.account)
-    owner = ask.hub.account(ask.repo.full_name.partition("/")[0])
-    return Answer.of(200, shapes.repository(ask.repo, owner, ask.call.base, permission=permission))
+    allowed = None if ask.token.account.kind == "Bot" else ask.repo.allowed(ask.token.account)
+    return Answer.of(200, shapes.repository(ask.repo, ask.hub.owner(ask.repo), ask.call.base, permission=allowed))
 
 
 def _labels(ask: Ask) -> Answer:
@@ -269,7 +279,11 @@ def _is_collaborator(ask: Ask) -> bool:
     return ask.token.account.kind == "User" and allowed >= PERMISSIONS.index("WRITE")
 
 
-_ALONE: dict[str, Callable[[Hub, Call, Token], Answer]] = {"/user": _user, "/rate_limit": _rate_limit}
+_ALONE: dict[str, Callable[[Hub, Call, Token], Answer]] = {
+    "/user": _user,
+    "/rate_limit": _rate_limit,
+    "/installation/repositories": _installation_repositories,
+}
 _ROUTES: tuple[tuple[str, str, Callable[[Ask], Answer]], ...] = (
     ("GET", "", _repository),
     ("GET", "/labels", _labels),

@@ -206,7 +206,7 @@ def repository(of: Repository, owner: Account, base: str, *, permission: str | N
     github.com/lindell/multi-gitter/pull/334, flathub-infra/flatpak-external-data-checker/pull/223.
     """
     url, html = f"{base}/repos/{of.full_name}", f"{base}/{of.full_name}"
-    flags = ("fork", "has_projects", "has_wiki", "has_pages", "has_discussions", "disabled")
+    flags = ("fork", "has_projects", "has_wiki", "has_pages", "has_discussions", "has_downloads", "disabled")
     unset = ("description", "homepage", "language", "mirror_url", "license")
     opened = sum(each.state == "open" for each in of.issues())
     return (

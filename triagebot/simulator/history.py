@@ -12,6 +12,7 @@ from triagebot.nightly.settings import Orders
 from triagebot.sandbox.hub import BOT
 from triagebot.sandbox.state import Comment, Issue
 from triagebot.simulator import house, judge
+from triagebot.simulator.parts import LABELS
 from triagebot.simulator.scheduler import Deadlock, Process
 from triagebot.simulator.script import DAY, HOUSE, Event, Script, Weather
 from triagebot.simulator.shelf import Files, Shelf
@@ -70,6 +71,7 @@ class History:
         self._come_to_rest()
         judge.at_rest(self.world, self.script)
         judge.tell(self.world)
+        self._take_all_back()
 
     def _happening(self, event: Event) -> Callable[[], None]:
         def happen() -> None:
@@ -81,6 +83,8 @@ class History:
     def _happen(self, event: Event) -> None:
         if event.what == "night":
             self._night(event)
+        elif event.what == "undo":
+            self.world.undo(self._process("undo", event), (event.issue,))
         elif event.what in self._trouble():
             self._trouble()[event.what]()
         elif event.what in HOUSE:
@@ -94,19 +98,18 @@ class History:
                 self._act(event, issue)
 
     def _night(self, event: Event) -> None:
-        for fate in ("kill_at", "kill_on", "stall_on"):
-            if value := getattr(event, fate):
-                self.world.counts[f"{fate.replace('_', ' ')} {value if isinstance(value, str) else 'number'}"] += 1
-        process = Process(
-            "night",
-            kill_at=event.kill_at,
-            kill_on=event.kill_on,
-            stall_on=event.stall_on,
-            stall_for=event.stall_for,
-        )
+        process = self._process("night", event)
         issues = (event.issue,) if event.issue else ()
         orders = Orders(issues=issues, again=event.again, triage=not event.deliver_only)
         self.world.night(process, orders, ledger=event.ledger)
+
+    def _process(self, name: str, event: Event) -> Process:
+        for fate in ("kill_at", "kill_on", "stall_on"):
+            if value := getattr(event, fate):
+                self.world.counts[f"{fate.replace('_', ' ')} {value if isinstance(value, str) else 'number'}"] += 1
+        return Process(
+            name, kill_at=event.kill_at, kill_on=event.kill_on, stall_on=event.stall_on, stall_for=event.stall_for
+        )
 
     # --- people
 
@@ -118,10 +121,16 @@ class History:
             "close or reopen": lambda: (repo.close if issue.state == "open" else repo.reopen)(number),
             "lock or unlock": lambda: (repo.unlock if issue.locked else repo.lock)(number),
             "take a label off": lambda: repo.unlabel(number, issue.labels[0]) if issue.labels else None,
+            "put a label on": lambda: self._put_on(issue, event.word.split(" ", 1)[0]),
             "delete the issue": lambda: repo.delete_issue(number),
             "transfer the issue": lambda: repo.transfer_issue(number, "octo/elsewhere"),
         }
         acts.get(event.what, lambda: self._act_on_comment(event.what, issue))()
+
+    def _put_on(self, issue: Issue, name: str) -> None:
+        """A person's own choice, or what they had taken off before."""
+        if name in LABELS and name.casefold() in self.world.repo.label_set:
+            self.world.repo.label(issue.number, name)
 
     def _act_on_comment(self, what: str, issue: Issue) -> None:
         repo = self.world.repo
@@ -190,10 +199,19 @@ class History:
         if written:
             world.violate(f"after {3 * _QUIET_NIGHTS} quiet nights the bot still writes ({written} writes)")
 
-    def _quiet_nights(self) -> int:
+    def _take_all_back(self) -> None:
+        """At rest nothing is in flight: an undo of everything leaves what people touched, and no night repeats it."""
+        world = self.world
+        world.undo(Process("undo"), tuple(issue.number for issue in world.repo.issues()))
+        world.scheduler.run()
+        judge.taken_back(world)
+        if self._quiet_nights(1):
+            world.violate("a night writes what an undo has taken back")
+
+    def _quiet_nights(self, number: int = _QUIET_NIGHTS) -> int:
         """Returns the number of writes of the last one."""
         world, before = self.world, 0
-        for _ in range(_QUIET_NIGHTS):
+        for _ in range(number):
             world.scheduler.now += DAY
             before = judge.writes(world.counts)
             world.night(Process("quiet"), Orders())

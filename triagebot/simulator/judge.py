@@ -46,6 +46,24 @@ def buried(world: World, script: Script) -> None:
                 world.violate(f"issue {issue.number} is given up for no reason of this history: {reason}")
 
 
+def taken_back(world: World) -> None:
+    """After an undo of everything at rest: no label that we set last, no comment of ours but what people edited.
+
+    What the ledger does not know any more it cannot take back.
+    """
+    if world.windows & {"lose", "restore", "two ledgers"}:
+        return
+    for issue in world.repo.issues():
+        ours = [name for name in issue.labels if _set_last(issue, name) == BOT]
+        plain = [c for c in issue.comments if c.author.login == BOT and (c.editor is None or c.editor is c.author)]
+        if ours or plain:
+            world.violate(f"after an undo issue {issue.number} carries {ours} and comments {[c.id for c in plain]}")
+
+
+def _set_last(issue: Issue, name: str) -> str | None:
+    return next((e.actor.login for e in reversed(issue.events) if e.kind == "labeled" and e.label == name), None)
+
+
 def tell(world: World) -> None:
     """Count what every row and every run went through, and the windows that were open."""
     for opened in world.ledgers.values():
@@ -66,8 +84,9 @@ def _judge_issue(world: World, issue: Issue) -> None:
     memory = world.ledger("main").recall(world.repo.id, issue.number, key.digest(issue.title, issue.body))
     if len(own) > 1:
         world.violate(f"{where} carries {len(own)} comments of ours")
-    if issue.labels and world.settings.labels.mode is Mode.SUGGEST:
-        world.violate(f"{where} carries the labels {issue.labels}, which were only to be suggested")
+    ours = [name for name in issue.labels if _set_last(issue, name) == BOT]
+    if ours and world.settings.labels.mode is Mode.SUGGEST:
+        world.violate(f"{where} carries the labels {ours}, which were only to be suggested")
     if memory.verdict is None and not _is_not_to_be_asked(world, memory):
         world.violate(f"{where} has no recorded outcome")
     for comment in own:
@@ -100,6 +119,7 @@ def _judge_what_fits(world: World, where: str, issue: Issue, memory: Memory, *, 
     if applies and known and set(fits) - set(issue.labels) - taken_off:
         world.violate(f"{where} lacks the label {fits}")
     deleted = any(e.kind == "comment_deleted" and e.actor.login != BOT for e in issue.events)
+    deleted = deleted or issue.number in world.watch.undone
     said = [name for name in fits if name in issue.labels or name not in taken_off]
     if said and not has_comment and not deleted and world.settings.comments:
         world.violate(f"{where} has no comment although {fits} fits")

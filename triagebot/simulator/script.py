@@ -17,12 +17,14 @@ PEOPLE = (
     "delete our comment",
     "edit our comment",
     "take a label off",
+    "put a label on",
     "react to our comment",
     "copy our marker",
     "leave a twin of ours",
     "delete the issue",
     "transfer the issue",
     "open an issue",
+    "undo",
 )
 TROUBLE = ("lose", "back up", "back up", "restore", "clock forward", "clock back", "retry")
 HOUSE = (
@@ -48,6 +50,14 @@ STEPS = (
     "ledger.claim_parcel",
     "ledger.renew",
     "model.ask",
+)
+UNDO_STEPS = (
+    "github.send.RemoveLabel",
+    "github.send.RemoveLabel.stored",
+    "github.send.DeleteComment.stored",
+    "ledger.claim_written",
+    "ledger.silence",
+    "ledger.withdraw",
 )
 
 
@@ -213,7 +223,8 @@ def _day(dice: random.Random, day: int, issues: int, *, calm: bool, two: bool) -
         at = start + dice.choice([dice.uniform(0, 120), dice.uniform(0, 2000)])
         number = dice.randint(1, issues)
         title = _title(dice, number)
-        events.append(Event(at=at, what=dice.choice(PEOPLE), issue=number, word=title))
+        event = Event(at=at, what=dice.choice(PEOPLE), issue=number, word=title)
+        events.append(event if calm or event.what != "undo" else _with_fate(dice, event, (*STEPS, *UNDO_STEPS * 3)))
     if not calm and dice.random() < 0.2:
         events.append(Event(at=start + dice.uniform(0, 2000), what=dice.choice(TROUBLE)))
     if not calm and dice.random() < 0.2:
@@ -234,14 +245,14 @@ def _night(dice: random.Random, at: float, issues: int, *, calm: bool, two: bool
     return event if calm else _with_fate(dice, event)
 
 
-def _with_fate(dice: random.Random, event: Event) -> Event:
+def _with_fate(dice: random.Random, event: Event, steps: tuple[str, ...] = STEPS) -> Event:
     """Maybe it is killed or stalls: at any step, or at the first step of a name where it matters most."""
     chance = dice.random()
     if chance < 0.15:
         return replace(event, kill_at=dice.randint(1, 150))
     if chance < 0.3:
-        return replace(event, kill_on=dice.choice(STEPS))
+        return replace(event, kill_on=dice.choice(steps))
     if chance < 0.4:
         seconds = dice.choice([5.0, 30.0, 150.0, 700.0])
-        return replace(event, stall_on=dice.choice(STEPS), stall_for=seconds)
+        return replace(event, stall_on=dice.choice(steps), stall_for=seconds)
     return event

@@ -14,7 +14,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from triagebot.core import history
-from triagebot.core.actions import AddLabels, DeleteComment, EditComment, MinimizeComment, PostComment, Receipt, Write
+from triagebot.core.actions import (
+    AddLabels,
+    DeleteComment,
+    EditComment,
+    MinimizeComment,
+    PostComment,
+    Receipt,
+    RemoveLabel,
+    Write,
+)
 from triagebot.core.faults import Gone, Limited, Locked, NotPermitted, ReadOnly, Refused, Unclear, Undelivered
 from triagebot.core.issue import Comment, Identity, Label, Repository, Snapshot
 from triagebot.core.rows import Recorded
@@ -219,9 +228,8 @@ class SimTracker:
 
     def _carry_out(self, write: Write) -> Receipt:
         match write:
-            case AddLabels():
-                self.repo.label(write.issue, *write.names, by=BOT)
-                return Receipt(labels=tuple(self.repo.issue(write.issue).labels))
+            case AddLabels() | RemoveLabel():
+                return self._change_labels(write)
             case PostComment():
                 made = self.repo.comment(write.issue, write.body, by=BOT)
                 return Receipt(comment_id=made.id, comment_node=made.node)
@@ -229,15 +237,24 @@ class SimTracker:
                 self._own(write.comment_id)
                 self.repo.edit_comment(write.comment_id, write.body, by=BOT)
                 return Receipt(comment_id=write.comment_id)
-            case DeleteComment():
-                if any(c.id == write.comment_id for c in self.repo.stored(write.issue).comments):
-                    self.repo.delete_comment(write.comment_id, by=BOT)
-                return Receipt()
-            case MinimizeComment():
-                node = self.hub.nodes.get(write.node)
-                if isinstance(node, state.Comment):
-                    node.minimized = "DUPLICATE"
-                return Receipt()
+            case DeleteComment() | MinimizeComment():
+                return self._take_away(write)
+
+    def _change_labels(self, write: AddLabels | RemoveLabel) -> Receipt:
+        if isinstance(write, AddLabels):
+            self.repo.label(write.issue, *write.names, by=BOT)
+        elif write.name in self.repo.stored(write.issue).labels:
+            self.repo.unlabel(write.issue, write.name, by=BOT)
+        return Receipt(labels=tuple(self.repo.issue(write.issue).labels))
+
+    def _take_away(self, write: DeleteComment | MinimizeComment) -> Receipt:
+        if isinstance(write, MinimizeComment):
+            node = self.hub.nodes.get(write.node)
+            if isinstance(node, state.Comment):
+                node.minimized = "DUPLICATE"
+        elif any(c.id == write.comment_id for c in self.repo.stored(write.issue).comments):
+            self.repo.delete_comment(write.comment_id, by=BOT)
+        return Receipt()
 
     def _own(self, comment_id: int) -> None:
         try:

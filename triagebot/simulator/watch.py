@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triagebot.core import standing
-from triagebot.core.actions import AddLabels, DeleteComment, EditComment, MinimizeComment, PostComment, Receipt, Write
+from triagebot.core.actions import (
+    AddLabels,
+    DeleteComment,
+    EditComment,
+    MinimizeComment,
+    PostComment,
+    Receipt,
+    RemoveLabel,
+    Write,
+)
 from triagebot.core.faults import Fault
 from triagebot.core.issue import Snapshot
 from triagebot.core.rows import Claim, OutboxRow, RowStatus
@@ -18,6 +27,8 @@ from triagebot.simulator.scheduler import Process
 if TYPE_CHECKING:
     from triagebot.simulator.world import World
 
+_LEDGER_TROUBLE = frozenset({"lose", "restore", "clock forward", "clock back"})
+
 
 @dataclass
 class Watch:
@@ -26,6 +37,7 @@ class Watch:
     world: World
     comment_ids: set[int] = field(default_factory=set)
     lifted: set[int] = field(default_factory=set)  # issues for which somebody gave `--again --issue`
+    undone: set[int] = field(default_factory=set)  # issues from which an undo has deleted the comment
     twins: int = 0
 
     def claimed(self, ledger: Ledger, issue: int) -> None:
@@ -39,6 +51,9 @@ class Watch:
         """A request is about to leave."""
         if isinstance(write, EditComment | DeleteComment):
             self._is_ours(write)
+        if process.name == "undo":
+            self._takes_back(process, ledger, write, looked)
+            return
         if isinstance(write, DeleteComment | MinimizeComment):
             self._leaves_the_lowest(write)
             return
@@ -52,6 +67,23 @@ class Watch:
             self.world.violate(f"a comment for another text is written to issue {write.issue}")
         if not process.stalled:
             self._is_recorded(ledger, write, looked)
+
+    def _takes_back(self, process: Process, ledger: Ledger, write: Write, looked: Snapshot | None) -> None:
+        """An undo only removes: labels that we set last, comments that nobody edited, with a row of ours in hand."""
+        number = write.issue
+        if looked is None or not isinstance(write, RemoveLabel | DeleteComment):
+            self.world.violate(f"an undo sends {write}, after the look {looked}")
+            return
+        if isinstance(write, RemoveLabel):
+            last = [event for event in looked.label_events if event.label == write.name][-1:]
+            if not last or not _is_bot(last[0].actor):
+                self.world.violate(f"an undo takes the label {write.name} off issue {number}, which others set last")
+        elif write.comment_id in {comment.id for comment in looked.comments if comment.edited_by_other}:
+            self.world.violate(f"an undo deletes a person's words on issue {number}")
+        if not process.stalled and not self.world.windows & _LEDGER_TROUBLE:
+            rows = ledger.recall(self.world.repo.id, number, "").rows
+            if not any(row.status is RowStatus.SENDING and row.owner == ledger.owner for row in rows):
+                self.world.violate(f"an undo of issue {number} without a row of ours in `sending`")
 
     def names(self, write: Write, known: frozenset[str]) -> None:
         """GitHub makes a label of any name that is added: only names that the repository had may be sent."""
@@ -97,11 +129,13 @@ class Watch:
         by_people = [e for e in looked.deletions if e.author and e.author.login == BOT and not _is_bot(e.actor)]
         if by_people and write.issue not in self.lifted:
             self.world.violate(f"a comment is posted to issue {write.issue} though a person had deleted one")
+        if write.issue in self.undone - self.lifted and not self.world.windows:
+            self.world.violate(f"a comment is posted to issue {write.issue} though an undo had deleted it")
 
     def _is_recorded(self, ledger: Ledger, write: Write, looked: Snapshot) -> None:
         """`sending` with our name on it, and a verdict, must be on disk before the request; the gate must be open."""
         world = self.world
-        if world.windows & {"lose", "restore", "clock forward", "clock back"}:
+        if world.windows & _LEDGER_TROUBLE:
             return
         try:
             memory = ledger.recall(world.repo.id, write.issue, looked.digest)
@@ -122,8 +156,10 @@ class Watch:
             rows = tx.all("runs_of_issue", repo_id=self.world.repo.id, issue=issue)
         return any(row["digest"] == digest and row["verdict"] for row in rows)
 
-    def stored(self, write: Write, receipt: Receipt) -> None:
+    def stored(self, process: Process, write: Write, receipt: Receipt) -> None:
         """A request was carried out: twins may only arise in the windows of the promise."""
+        if process.name == "undo" and isinstance(write, DeleteComment):
+            self.undone.add(write.issue)
         if not isinstance(write, PostComment) or receipt.comment_id is None:
             return
         self.comment_ids.add(receipt.comment_id)

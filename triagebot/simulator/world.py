@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -15,10 +15,12 @@ from triagebot.core.policy import LabelPolicy, Mode
 from triagebot.core.selection import Select
 from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
-from triagebot.nightly import night
-from triagebot.nightly.report import Tally
+from triagebot.nightly import night, place
+from triagebot.nightly.pacer import Pacer
+from triagebot.nightly.report import Nobody, Summary, Tally
 from triagebot.nightly.settings import Budget, Orders, Pace, Settings, Texts
 from triagebot.nightly.stop import Stop
+from triagebot.nightly.undo import Undo
 from triagebot.sandbox.hub import BOT, Hub
 from triagebot.sandbox.state import Comment
 from triagebot.simulator.parts import LABELS, SimClock, SimHand, SimLedger, SimModel
@@ -73,7 +75,7 @@ class World:
     jump: float = 0.0
     gate_closed_at: float = 0.0
     missed: set[str] = field(default_factory=set)  # labels that the repository was without for a while
-    summaries: list[night.Summary] = field(default_factory=list)
+    summaries: list[Summary] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)  # noqa: S311 - a seed, not a secret
@@ -137,6 +139,10 @@ class World:
         """Start a process that runs one night."""
         self.scheduler.spawn(process, "main", lambda: self._run(process, ledger, orders))
 
+    def undo(self, process: Process, issues: Sequence[int]) -> None:
+        """Start a process in which a person undoes what stands on issues."""
+        self.scheduler.spawn(process, "main", lambda: self._undo(process, issues))
+
     def later(self, seconds: float, act: Callable[[], None]) -> None:
         """Something that happens to the world, whoever has died meanwhile."""
 
@@ -170,13 +176,30 @@ class World:
         if before != datetime.fromtimestamp(self.wall(), UTC).date():
             self.counts["midnight in mid-run"] += 1
 
+    def _undo(self, process: Process, issues: Sequence[int]) -> None:
+        stop, shipped = Stop(), Ledger(self.ledger("main")._database, settle=SETTLE)
+        tracker, ledger = self._tracker(process, shipped), SimLedger(shipped, self)
+        clock = SimClock(self.scheduler, self.wall, stop)
+        try:
+            repository = tracker.repository()
+            place.check(repository)
+            deadline = clock.monotonic() + self.settings.deadline
+            pacer = Pacer(ledger, tracker.account, self.settings.pace, clock, stop, deadline, lambda _: None)
+            undo = Undo(ledger, tracker, pacer, stop, Nobody(), repository, tracker.identity())
+            for undone in undo.run(issues):
+                self.counts[f"undo: {undone.fate.value}"] += 1
+        except Fault as fault:
+            self.counts[f"undo ended by {type(fault).__name__}"] += 1
+        except Exception as bug:  # noqa: BLE001 - whatever else comes out of it is a finding
+            self.violate(f"an undo crashed: {bug!r}")
+
     def _tracker(self, process: Process, ledger: Ledger) -> SimTracker:
         def watch(tracker: SimTracker, write: Write, looked: Snapshot | None) -> None:
             self.watch.names(write, tracker.known)
             self.watch.sends(process, ledger, write, looked)
 
         def stored(write: Write, receipt: Receipt) -> None:
-            self.watch.stored(write, receipt)
+            self.watch.stored(process, write, receipt)
 
         return SimTracker(
             hub=self.hub,

@@ -12,6 +12,9 @@ DELETE FROM events WHERE repo_id = :repo_id;
 -- name: forget_tombstones
 DELETE FROM tombstones WHERE repo_id = :repo_id;
 
+-- name: forget_outcomes
+DELETE FROM outcomes WHERE repo_id = :repo_id;
+
 -- name: forget_nights
 DELETE FROM nights WHERE repo_id = :repo_id;
 

@@ -228,3 +228,31 @@ UPDATE outbox
                     WHERE o.repo_id = outbox.repo_id AND o.issue = outbox.issue AND o.action = outbox.action
                       AND (o.status IN ('sending', 'unknown') OR o.status = 'dead' AND o.id > outbox.id))
 RETURNING *;
+
+-- name: issues_tried_in_night
+-- What a night took in hand to write, from the journal: the rows themselves move on to later nights.
+SELECT DISTINCT issue FROM events
+ WHERE repo_id = :repo_id AND night = :night AND what = 'sending'
+ ORDER BY issue;
+
+-- name: tried_on_issue
+SELECT action, key FROM events
+ WHERE repo_id = :repo_id AND issue = :issue AND night = :night AND what = 'sending';
+
+-- name: claim_ended
+-- To take back what may have been written. `was` is the status to which `put_back` leads.
+UPDATE outbox
+   SET was = status,
+       status = 'sending',
+       owner = :owner,
+       attempt = attempt + 1,
+       lease_until = {now} + :lease,
+       updated_at = {utc}
+ WHERE id = :id AND status IN ('sent', 'withdrawn', 'dead')
+RETURNING *;
+
+-- name: put_back
+UPDATE outbox
+   SET status = was, lease_until = NULL, updated_at = {utc}
+ WHERE id = :id AND owner = :owner AND attempt = :attempt AND status = 'sending'
+RETURNING *;

@@ -37,3 +37,6 @@ DELETE FROM outbox
                 WHERE n.repo_id = outbox.repo_id AND n.issue = outbox.issue AND n.action = outbox.action
                   AND n.id > outbox.id)
 RETURNING id;
+
+-- name: prune_outcomes
+DELETE FROM outcomes WHERE noted_at < :before RETURNING label;
