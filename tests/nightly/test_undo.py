@@ -300,6 +300,17 @@ def test_an_issue_that_the_bot_never_wrote_to_is_told_as_such(world: World) -> N
     assert told_of(undo(world, "--issue", str(other)), other)["fate"] == "nothing to undo"
 
 
+def test_a_night_whose_journal_was_pruned_is_told_as_such_and_the_issue_can_still_be_named(world: World) -> None:
+    number = world.crash()
+    world.night()
+    world.sql("DELETE FROM events")
+    ran = world.run("--night", "1", command="undo")
+    assert "`ledger prune` has dropped its journal" in ran.out
+    assert shown(world)[number][0] == ["bug"]
+    undo(world, "--issue", str(number))
+    assert shown(world)[number] == ([], [])
+
+
 def test_the_summary_for_people_says_what_stays(world: World) -> None:
     number = world.crash()
     world.night()

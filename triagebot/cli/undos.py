@@ -111,6 +111,8 @@ def _counts(undone: Sequence[Undone]) -> dict[str, int]:
 
 
 def _lines(undone: Sequence[Undone], *, rehearsed: bool) -> Iterator[str]:
+    if not undone:
+        yield "that night wrote to no issue, or `ledger prune` has dropped its journal; undo --issue N needs none"
     for each in undone:
         yield _line(each)
         yield from (f"  stays: {what}" for what in each.stays)
