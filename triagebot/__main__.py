@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import sys
 
+_INTERRUPTED = 128 + 2  # SIGINT, by its number: `signal` is one of the imports in question
+
 
 def entry() -> None:
+    """Ctrl-C before there is anything to put in order, while modules are imported, ends it without a word."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.exit(_version())
     from triagebot.cli import main

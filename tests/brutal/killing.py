@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -37,10 +38,11 @@ class Stepped:
 
 
 def step_by_step(at: Callable[[str], None]) -> None:
-    """Let the night or the undo of this process tell `at` of its every step."""
+    """Let the nights or the undo of this process tell `at` of their every step, a second night's as "(2) ledger"..."""
     from triagebot.nightly import night, undo
 
-    shipped, shipped_undo = night.run, undo.Undo.run
+    shipped, shipped_undo = night.begin, undo.Undo.run
+    nights = itertools.count(1)
 
     def run_undo(self: undo.Undo, issues: Sequence[int]) -> Any:
         self.ledger, self.tracker = Stepped(self.ledger, "ledger", at), Stepped(self.tracker, "github", at)
@@ -48,16 +50,14 @@ def step_by_step(at: Callable[[str], None]) -> None:
 
     undo.Undo.run = run_undo
 
-    def run(parts: night.Parts, *args: Any, **kwargs: Any) -> Any:
-        stepped = replace(
-            parts,
-            ledger=Stepped(parts.ledger, "ledger", at),
-            tracker=Stepped(parts.tracker, "github", at),
-            model=Stepped(parts.model, "model", at),
-        )
-        return shipped(stepped, *args, **kwargs)
+    def begin(parts: night.Parts, *args: Any, **kwargs: Any) -> Any:
+        number = next(nights)
+        which = f"({number}) " if number > 1 else ""
+        rooms = {"ledger": "ledger", "tracker": "github", "model": "model"}
+        stepped = {part: Stepped(getattr(parts, part), f"{which}{room}", at) for part, room in rooms.items()}
+        return shipped(replace(parts, **stepped), *args, **kwargs)
 
-    night.run = run
+    night.begin = begin
 
 
 def start(

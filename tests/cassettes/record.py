@@ -44,11 +44,11 @@ def two_nights(world: World, folder: Path) -> list[Path]:
     with ExitStack() as stack:
         ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         opened = _open(world, FIRST, stack)
-        first = _night(world, folder / "first-night.yaml", ledger, "2026-12-01")
+        first = _night(world, folder / "first-night.yaml", ledger, "2026-11-28")
         question = opened[1]
         world.edit(question, body="Solved, thanks. But now it crashes: `IndexError` after every start. It is broken.")
         _open(world, LATER, stack)
-        second = _night(world, folder / "second-night.yaml", ledger, "2026-12-02", after=first.name)
+        second = _night(world, folder / "second-night.yaml", ledger, "2026-11-29", after=first.name)
         return [first, second]
 
 
@@ -59,7 +59,7 @@ def bad_gateway(world: World, folder: Path) -> Path:
         ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         _open(world, FAILING, stack)
         world.hub.faults.add(faults.html(faults.POST_COMMENT, 502, stored=True))
-        return _night(world, folder / "bad-gateway.yaml", ledger, "2026-12-03")
+        return _night(world, folder / "bad-gateway.yaml", ledger, "2026-11-30")
 
 
 def _open(world: World, numbers: tuple[int, ...], stack: ExitStack) -> list[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import logging
+import os
+import pwd
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +78,24 @@ def test_ci_can_be_switched_off(written: str, meant: bool) -> None:
 )
 def test_the_ledger_has_a_place(given: dict[str, str], place: str) -> None:
     assert Environment.read({"HOME": "/home/me"} | given).ledger == Path(place)
+
+
+@pytest.mark.parametrize("given", [{}, {"HOME": ""}, {"HOME": "  "}])
+def test_an_empty_home_is_none_and_not_the_root(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As service managers give it; the shell's `~` would be `/` there."""
+    monkeypatch.setenv("HOME", given.get("HOME", ""))
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    assert Environment.read(given).ledger == home / ".local/state/triagebot/ledger.db"
+    assert Environment.read(given | {"TRIAGEBOT_LEDGER": "~/l.db"}).ledger == home / "l.db"
+
+
+def test_a_user_without_any_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    with pytest.raises(Misconfigured, match="no home folder is known; set TRIAGEBOT_LEDGER to a path"):
+        Environment.read({"HOME": ""})
 
 
 @pytest.mark.parametrize(
@@ -174,7 +194,7 @@ def test_a_path_that_leads_nowhere_is_no_secret() -> None:
 def test_what_github_gave_the_app_is_redacted_by_its_shape() -> None:
     signed = ".".join(("eyJhbGciOiJSUzI1NiJ9", "eyJpc3MiOiI3In0xxxxx", "c2lnbmF0dXJl"))
     told = f"sent ghs_7_{'t' * 30}.{'u' * 20} and {signed}, not ghs_x"
-    assert environment.redact(told, ()) == "sent [secret] and [secret], not ghs_x"
+    assert environment.redact(told, ()) == "sent [a key] and [a key], not ghs_x"
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,8 @@ def test_every_thread_may_advance() -> None:
         ("red \x1b[31mtext\x07", "red [31mtext"),
         ("turned \u202eround\u200b", "turned round"),
         ("lone \ud800", "lone"),
+        ("lone \ud800 \udcc3\udcbc", "lone"),
+        ("/srv/\udcc3\udcbc/\udcff.db", "/srv/ü/\N{REPLACEMENT CHARACTER}.db"),
         ("::error::boo", ": :error::boo"),
         ("  ::set-output name=x::y", "  : :set-output name=x::y"),
         ("a ##[command]x", "a ## [command]x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -260,6 +261,58 @@ def test_strangers_text_stands_in_code_spans_alone(several_repositories: bool) -
     assert len(rows) > 3 * len(bad)
     lines = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
     assert len(cells) == sum(line.count("|") - 1 for line in lines)
+
+
+UNSEEN = "\x1b[31mred\x1b]0;t\x07 \x9b31m \u202eevil\u2066 tag\U000e0041 \u200bzero \x00nul \ud800 \u2028line"
+
+
+@pytest.mark.parametrize("several_repositories", [False, True])
+def test_what_nobody_sees_is_not_on_the_page(several_repositories: bool) -> None:
+    """As in the comment: who copies a line from the page into a terminal gets what was seen, and nothing acts."""
+    entries = [labelled(1, UNSEEN, UNSEEN), Entry(issue=2, ended=Ended.FAILED, title=UNSEEN, reason=UNSEEN)]
+    entries += [Entry(issue=3, ended=Ended.SKIPPED, title=UNSEEN, reason=UNSEEN)]
+    told = night(*entries, notes=[UNSEEN], how=f"stopped: {UNSEEN}")
+    told.tally.drop((UNSEEN,))
+    repositories = [Told(name="octo/demo", summary=told), Told(name="octo/gone", fault=Misconfigured(UNSEEN))]
+    page = pages.of_many(repositories, SITE) if several_repositories else pages.of_one(told, SITE)
+    assert [c for c in page if not c.isprintable() and c != "\n"] == []
+    assert "red" in page
+    assert "evil" in page
+    page.encode()
+
+
+def test_a_family_and_a_joined_letter_stay_whole_on_the_page() -> None:
+    title = "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e"
+    assert f"`{title}`" in pages.of_one(night(labelled(1, title)), SITE)
+
+
+# --- secrets
+
+
+@pytest.mark.parametrize("form", ["terminal", "page", "json"])
+def test_no_form_tells_what_nobody_may_see_whoever_said_it(form: str) -> None:
+    """A server's words, a stranger's title, a label that does not exist: each may hold it."""
+    bad = "the SECRET value"
+    votes = (Vote(name=bad, confidence=0.9, reason=bad),)
+    entries = [
+        Entry(issue=1, ended=Ended.LABELLED, title=bad, labels=votes, reason=bad, usage=PAID),
+        Entry(issue=2, ended=Ended.FAILED, title=bad, reason=bad),
+        Entry(issue=3, ended=Ended.SKIPPED, title=bad, reason=bad),
+    ]
+    told = night(*entries, notes=[bad], how=f"stopped: {bad}")
+    told.tally.drop((bad, bad.replace("SECRET", "[secret]")))
+    both = [Told(name="octo/demo", summary=told), Told(name="octo/gone", fault=Misconfigured(bad))]
+    shown = [summary.discreet_told(each, lambda text: text.replace("SECRET", "[secret]")) for each in both]
+    text = {
+        "terminal": "\n".join(summary.all_lines(shown)),
+        "page": pages.of_many(shown, SITE),
+        "json": json.dumps(summary.all_as_json(shown, SITE)),
+    }[form]
+    assert "SECRET" not in text
+    assert text.count("[secret]") >= 5
+    assert shown[0].summary is not None
+    assert shown[0].summary.tally.dropped == {"the [secret] value": 2}
+    assert shown[0].summary.tally.totals() == told.tally.totals()
 
 
 @pytest.mark.parametrize(

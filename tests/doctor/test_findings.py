@@ -402,5 +402,41 @@ def test_a_sentence_is_parted_where_the_mend_begins(sentence: str, fact: str, me
     assert finding.parted(sentence) == (fact, mend)
 
 
-def test_a_fault_without_a_mend_gets_one() -> None:
-    assert finding.failed("x", core_faults.Unclear("odd")).mend
+@pytest.mark.parametrize("kind", [core_faults.Unclear, core_faults.Undelivered, core_faults.ModelUnreachable])
+def test_what_may_pass_and_names_no_mend_gets_one(kind: type[core_faults.Fault]) -> None:
+    assert finding.failed("x", kind("GitHub answered 500; nothing in it was believed.")).mend.startswith("it may pass")
+
+
+@pytest.mark.parametrize(
+    ("fault", "fact", "mend"),
+    [
+        (
+            core_faults.Misconfigured("x is 7, but must be apply or suggest."),
+            "x is 7, but must be apply or suggest",
+            "",
+        ),
+        (core_faults.Misconfigured("x is not UTF-8; save it as UTF-8."), "x is not UTF-8", "save it as UTF-8"),
+        (core_faults.LedgerBusy("x is locked; end the other one."), "x is locked", "end the other one"),
+        (
+            core_faults.NotPermitted("It is suspended: its owner lifts that."),
+            "It is suspended: its owner lifts that",
+            "",
+        ),
+    ],
+)
+def test_a_sentence_that_says_what_to_do_is_given_no_second_mend(
+    fault: core_faults.Fault, fact: str, mend: str
+) -> None:
+    found = finding.failed("x", fault)
+    assert (found.fact, found.mend) == (fact, mend)
+
+
+@pytest.mark.parametrize(
+    "text", ["labels: {mode: loud}", "- a", "workers: !x 1", "\x00", "lease: 1s", "workers: 4\nworkers: 5"]
+)
+def test_no_slip_in_the_settings_is_answered_with_empty_words(world: World, doctor: Doctor, text: str) -> None:
+    world.configure(text)
+    code, found = doctor()
+    assert (code, found["settings"]["state"]) == (2, "broken")
+    assert "see what it says" not in found["settings"]["mend"]
+    assert "may pass" not in found["settings"]["mend"]

@@ -207,7 +207,7 @@ BROKEN: list[tuple[Spoil, str, str]] = [
     (a_key_that_is_none, "token", "give the text of the .pem file"),
     (an_app_that_is_not_installed, "token", "install it there"),
     (an_app_without_permission, "token", 'give the App the permission "Issues: Read and write"'),
-    (an_app_that_may_only_read, "repository", "write access to issues"),
+    (an_app_that_may_only_read, "repository", 'give it the permission "Issues: Read and write"'),
     (no_identity, "identity", "Check GITHUB_TOKEN"),
 ]
 
@@ -277,7 +277,7 @@ def test_no_secret_is_shown(world: World, doctor) -> None:
     said = {"message": f"Odd: {key} {minted} {line}"}
     world.hub.faults.add(faults.answers(On(path="/repos/octo/demo"), 409, said), times=None)
     _, found = doctor(OPENAI_API_KEY=key, **_app(world))
-    assert "Odd: [secret] [secret] [secret]" in found["repository"]["fact"]
+    assert "Odd: [a key] [a key] [secret]" in found["repository"]["fact"]
 
 
 def test_a_wrong_repository_flag_is_a_slip_of_usage(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -145,6 +146,16 @@ def test_a_proxy_that_wants_a_password_is_told(at_work: Company) -> None:
     assert "the proxy" in found["github"]["mend"]
     assert "407" in found["endpoint"]["fact"]
     assert found["endpoint"]["state"] == "broken"
+
+
+def test_a_proxy_that_nobody_answers_at_is_named(at_work: Company) -> None:
+    """The connection fails on the way, and the words of the library tell of no way."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nobody = f"127.0.0.1:{taken.getsockname()[1]}"
+    found = at_work.found("--ask", HTTPS_PROXY=f"http://me:hunter22@{nobody}")
+    for check in ("github", "endpoint"):
+        assert found[check]["state"] == "broken"
+        assert f", asked through the proxy http://{nobody}" in found[check]["fact"]
 
 
 def test_an_address_without_its_path_is_told(at_work: Company) -> None:

@@ -122,8 +122,11 @@ def test_an_issue_that_is_not_there_is_gone(hub, repo, tracker, way):
         repo.delete_issue(1)
     elif way == "transferred":
         repo.transfer_issue(1, "octo/other")
-    with pytest.raises(Gone):
-        tracker.look(9 if way == "never" else 1, [])
+    number = 9 if way == "never" else 1
+    with pytest.raises(
+        Gone, match=rf"^octo/demo has no issue {number} that this account can see .*: check the number\.$"
+    ):
+        tracker.look(number, [])
 
 
 def test_an_issue_of_a_repository_that_shows_none_is_not_gone(repo, tracker):

@@ -18,7 +18,7 @@ from tests.conftest import LABELS
 from tests.injection.attacks import ATTACKS, DENIED, HUB_TOKEN, MODEL_KEY, Attack, votes
 from tests.outgoing import dirt
 from tests.world import CONFIG, World
-from triagebot.core import comment, policy, prompt
+from triagebot.core import comment, policy, prompt, secrecy
 from triagebot.core.policy import Addable, Choice
 from triagebot.nightly.visit import Visit
 from triagebot.sandbox.hub import BOT
@@ -132,11 +132,11 @@ def _no_cleaning(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_secrecy(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(comment, "_require_secrecy", lambda said, secrets: None)
+    patch.setattr(secrecy, "_all_forms", lambda secrets: iter(()))
 
 
 def _no_keys(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(comment, "_without_keys", lambda words: words)
+    patch.setattr(secrecy, "without_keys", lambda words: words)
 
 
 def _no_words(patch: pytest.MonkeyPatch) -> None:

@@ -97,13 +97,13 @@ def test_a_target_that_comes_up_meanwhile_is_not_overwritten(
     path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_ledger(path).close()
-    copy = opening.sqlite.copy_file
+    copy = opening.sqlite_copy.copy_file
 
     def slow(source: Path, to: Path) -> None:
         copy(source, to)
         target.write_text("of somebody else")
 
-    monkeypatch.setattr(opening.sqlite, "copy_file", slow)
+    monkeypatch.setattr(opening.sqlite_copy, "copy_file", slow)
     with pytest.raises(Misconfigured, match="exists already"):
         opening.backup(path, target)
     assert target.read_text() == "of somebody else"

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.disks import tiny_disk, unprivileged
 from tests.ledger.pieces import BOTH, REPO, SPENT, Clock, answer, claim, night, take, text
 from triagebot.core.faults import LedgerBusy, LedgerUnusable, Misconfigured
 from triagebot.core.rows import RowStatus
 from triagebot.ledger import sqlite, sqlite_files, statements
 from triagebot.ledger.opening import locate, open_ledger, throwaway, throwaway_copy
+
+__all__ = ["tiny_disk", "unprivileged"]
 
 
 @pytest.fixture
@@ -47,20 +48,6 @@ def crashed(path: Path) -> Path:
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 9
     assert path.with_name("ledger.db-wal").stat().st_size > 0
     return path
-
-
-@pytest.fixture
-def unprivileged() -> Iterator[Path]:
-    """A folder of an ordinary user, and to be that user: root may write everywhere."""
-    nobody = 65534 if os.geteuid() == 0 else os.geteuid()
-    folder = Path(tempfile.mkdtemp())
-    os.chown(folder, nobody, -1)
-    was = os.geteuid()
-    os.seteuid(nobody)
-    yield folder
-    os.seteuid(was)
-    folder.chmod(0o700)
-    shutil.rmtree(folder)
 
 
 def digests(path: Path) -> dict[str, bytes]:
@@ -123,7 +110,7 @@ def test_odd_names_are_names(tmp_path: Path) -> None:
 
 
 def test_a_new_ledger_and_its_folder_are_private(tmp_path: Path) -> None:
-    path = tmp_path / "state" / "ledger.db"
+    path = tmp_path / "local" / "state" / "ledger.db"
     mask = os.umask(0)
     try:
         with open_ledger(path) as ledger:
@@ -132,7 +119,7 @@ def test_a_new_ledger_and_its_folder_are_private(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert modes == dict.fromkeys(("ledger.db", "ledger.db-wal", "ledger.db-shm"), 0o600)
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (path.parent, path.parent.parent)] == [0o700, 0o700]
 
 
 def test_what_a_copy_has_opened_to_others_is_made_private_again(used: Path) -> None:
@@ -272,7 +259,7 @@ def test_a_read_only_file_says_so(unprivileged: Path) -> None:
     path.chmod(0o400)
     with pytest.raises(LedgerUnusable) as told:
         open_ledger(path)
-    assert "is read-only for this user; make the file and its folder writable" in one_sentence(told.value, path)
+    assert "is read-only; make it, its -wal and -shm files and its folder writable" in one_sentence(told.value, path)
 
 
 def test_a_read_only_folder_says_so(unprivileged: Path) -> None:
@@ -330,19 +317,6 @@ def test_a_full_disk_says_so_and_changes_nothing(path: Path) -> None:
         connection.execute("PRAGMA max_page_count = 100000")
         assert not connection.in_transaction
         assert [entry.what for entry in ledger.history(REPO, 1)] == ["running", "claimed"]
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(folder)], check=False, capture_output=True
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("needs the right to mount a file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_disk_that_fills_up_never_half_writes(tiny_disk: Path) -> None:

@@ -143,3 +143,31 @@ def test_after_a_crash_the_next_night_looks_and_the_late_undo_changes_nothing(
     for row in held:
         with pytest.raises(LeaseLost):
             ledger.withdraw(row, reason="undone")
+
+
+def test_after_a_crash_the_next_undo_goes_on_as_soon_as_the_lease_is_over(
+    ledger: Ledger, open_again: OpenAgain, clock: Clock
+) -> None:
+    """No night has to look first. Whoever was thought dead comes back and changes nothing, claimed again or not."""
+    write(ledger, text(), night(ledger))
+    held, other = claimed(ledger).held, open_again()
+    clock.pass_(SEND - 1)
+    assert other.claim_written(REPO, 1, night=None, lease=SEND) is Unclaimed.HELD
+    clock.pass_(1)
+    again = claimed(other)
+    assert [(row.id, row.attempt) for row in again.held] == [(row.id, row.attempt + 1) for row in held]
+    for row in again.held:
+        other.put_back(row)
+    assert stored(other, text()).status is RowStatus.SENT
+    for row in held:
+        with pytest.raises(LeaseLost):
+            ledger.renew(row, lease=SEND)
+
+
+def test_a_write_of_a_night_that_crashed_is_a_nights_to_look_at(ledger: Ledger, clock: Clock) -> None:
+    """Maybe delivered, maybe still on its way: an undo does not take it for its own."""
+    tonight = night(ledger)
+    answer(ledger, text(), LABELS, tonight=tonight)
+    take(ledger, tonight)
+    clock.pass_(SEND + SETTLE + 1)
+    assert ledger.claim_written(REPO, 1, night=None, lease=SEND) is Unclaimed.HELD

@@ -130,6 +130,11 @@ def test_a_certificate_named_in_the_environment_is_trusted(make_model, tls_serve
     assert make_model(base_url=f"{tls_server.url}/v1").ask(question).usage.requests == 1
 
 
+def test_plain_http_on_this_machine_needs_no_authorities(make_model, plain_server, question, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    assert make_model(base_url=f"{plain_server.url}/v1").ask(question).usage.requests == 1
+
+
 def test_https_to_a_server_that_speaks_http_is_a_tls_failure(make_model, plain_server, question):
     with pytest.raises(ModelUnusable, match="check the scheme in OPENAI_BASE_URL"):
         make_model(base_url=f"{plain_server.url.replace('http', 'https')}/v1").ask(question)

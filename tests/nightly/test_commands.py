@@ -403,7 +403,7 @@ def test_an_issue_that_cannot_be_answered_is_recorded_and_left_alone(world: Worl
     world.stand.fault("refusal", times=None)
     ran = world.night()
     assert ran.json["counts"]["not_answerable"] == 1
-    world.night("--day", "2031-01-01")
+    world.night("--day", "2021-01-01")
     assert world.stand.count == 1
     assert world.hub.writes() == []
 
@@ -416,3 +416,12 @@ def test_the_readmes_question_to_the_ledger_is_answered(world: World) -> None:
     world.night()
     [(day,)] = world.sql("SELECT day FROM nights")
     assert world.sql(query) == [(day, 1, 1, 0, 0)]
+
+
+def test_a_number_that_is_no_issue_is_told_and_the_others_go_on(world: World) -> None:
+    number = world.crash()
+    ran = world.run("--format", "json", "--issue", "9999", "--issue", str(number))
+    assert (ran.code, world.own_per_issue()) == (1, [1])
+    [told] = [issue for issue in ran.json["issues"] if issue["issue"] == 9999]
+    assert "octo/demo has no issue 9999 that this account can see" in told["reason"]
+    assert "check the number" in told["reason"]

@@ -38,7 +38,7 @@ def sent(world: World, ending: str) -> int:
 
 def test_an_untouched_issue_is_answered_once_however_many_nights_pass(world: World) -> None:
     number = world.crash()
-    for day in ("2026-12-01", "2026-12-02", "2026-12-06"):
+    for day in ("2025-12-01", "2025-12-02", "2025-12-06"):
         world.night("--day", day)
     assert len(world.own(number)) == 1
     assert len(world.hub.writes()) == 2
@@ -78,16 +78,16 @@ def test_the_clocks_of_no_zone_make_a_second_night(world: World, zone: Callable[
 def test_a_ledger_of_some_nights_ago_leads_to_no_second_comment(world: World) -> None:
     """As a cache restores it that was never saved again."""
     world.crash()
-    world.night("--day", "2026-12-01")
+    world.night("--day", "2025-12-01")
     old = world.folder / "old.db"
     with closing(sqlite3.connect(world.ledger)) as ledger, closing(sqlite3.connect(old)) as copy:
         ledger.backup(copy)
     for day in range(2, 6):
         world.crash(f"Crash {day}")
-        world.night("--day", f"2026-12-0{day}")
+        world.night("--day", f"2025-12-0{day}")
     world.lose_the_ledger()
     shutil.copy(old, world.ledger)
-    world.night("--day", "2026-12-06")
+    world.night("--day", "2025-12-06")
     assert world.own_per_issue() == [1] * 5
     assert world.stand.count == 5, "a comment with today's digest is the answer"
 

@@ -227,6 +227,20 @@ def test_a_limit_is_met_once_for_all_repositories_of_an_owner(world: World, repo
     assert [seen.path for seen in world.hub.requests if "three" in seen.path] == []
 
 
+def test_those_that_a_limit_kept_from_their_turn_come_first_in_the_next_night(
+    world: World, repos: dict[str, Repository]
+) -> None:
+    """What an hour allows may be used up at the same place every night: what comes after it must be served, too."""
+    limit = faults.primary_limit(On(method="GET", path="/repos/octo/two"), reset=2_000_000_000)
+    world.hub.faults.add(limit, times=None)
+    world.run(*ALL)
+    world.hub.faults.clear()
+    before = len(world.hub.requests)
+    assert list(ended(world.night(*ALL))) == [*NAMES], "they are told as they are named"
+    looked_up = [seen.path for seen in world.hub.requests[before:] if seen.path in {f"/repos/{n}" for n in NAMES}]
+    assert [*dict.fromkeys(looked_up)] == ["/repos/octo/two", "/repos/octo/three", "/repos/octo/demo"]
+
+
 def test_a_token_that_is_refused_is_shown_once_to_each_owner(world: World, repos: dict[str, Repository]) -> None:
     ran = world.run(*ALL, GITHUB_TOKEN="wrong")
     assert ran.code == 2
@@ -273,6 +287,18 @@ def test_after_an_end_in_mid_air_the_next_night_answers_each_once(
     world.run(*ALL)
     world.run(*ALL)
     assert [set(own(repo).values()) for repo in repos.values()] == [{1}] * 3
+
+
+def test_killed_in_its_sweep_it_leaves_no_night_open_where_nothing_is_to_do(
+    world: World, repos: dict[str, Repository]
+) -> None:
+    crash(repos["octo/two"], "It crashes")
+    host = world.start(*ALL)
+    world.once(On(method="GET", path="/repos/octo/three").fits, lambda: host.send_signal(signal.SIGKILL))
+    assert host.wait(60) == -9
+    assert world.sql("SELECT repo, how FROM nights ORDER BY id") == [("octo/demo", "done"), ("octo/two", None)]
+    world.night(*ALL)
+    assert own(repos["octo/two"]) == {1: 1}
 
 
 # --- which ones

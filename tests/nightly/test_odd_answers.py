@@ -62,7 +62,7 @@ def test_what_will_not_be_answered_costs_one_call_and_no_word(world: World, faul
     other = world.crash(title="Error two")
     world.stand.fault(fault)
     world.night()
-    world.night("--day", "2031-01-01")
+    world.night("--day", "2021-01-01")
     labelled = [world.repo.issue(n).labels for n in (number, other)]
     assert sorted(labelled) == [[], ["bug"]], "the other issue is answered"
     assert world.stand.count == 2
@@ -74,7 +74,7 @@ def test_a_useless_answer_costs_one_changed_second_call_and_three_tries_at_most(
     number = world.crash()
     world.stand.fault(fault, times=None)
     for day in range(1, 6):
-        world.run("--day", f"2031-01-0{day}")
+        world.run("--day", f"2021-01-0{day}")
     assert world.stand.count == 6, "three tries of two calls, and then it is given up"
     first, second = world.stand.requests[:2]
     assert first["messages"][-1] == second["messages"][-1]
@@ -109,7 +109,7 @@ def test_names_that_are_no_labels_end_as_nothing_fits_and_are_not_asked_about_ag
     world.stand.script = lambda _: json.dumps({"labels": names})
     world.night()
     world.night()
-    world.night("--day", "2031-01-01")
+    world.night("--day", "2021-01-01")
     assert world.stand.count == 1
     assert world.hub.writes() == []
     assert {label.name for label in world.repo.labels()} == before
@@ -120,11 +120,11 @@ def test_a_label_that_is_deleted_while_its_answer_waits_is_left_out_and_not_made
     before = {label.name for label in world.repo.labels()}
     world.stand.script = lambda _: json.dumps({"labels": [BUG, BUG | {"name": "question"}]})
     world.hub.faults.add(faults.answers(faults.ANY_WRITE, 503), times=None)
-    world.run("--day", "2031-01-01")
+    world.run("--day", "2021-01-01")
     world.hub.faults.clear()
     world.repo.remove_label("question")
-    world.night("--day", "2031-01-02")
-    world.night("--day", "2031-01-03")
+    world.night("--day", "2021-01-02")
+    world.night("--day", "2021-01-03")
     assert world.repo.issue(number).labels == ["bug"]
     assert {label.name for label in world.repo.labels()} == before - {"question"}
     [own] = world.own(number)
@@ -232,7 +232,7 @@ def test_a_label_that_is_deleted_in_mid_night_is_left_out_and_not_made_again(wor
         return json.dumps({"labels": [BUG, BUG | {"name": "question"}]})
 
     world.stand.script = answer
-    for day in ("2031-01-01", "2031-01-01", "2031-01-02"):
+    for day in ("2021-01-01", "2021-01-01", "2021-01-02"):
         world.night("--day", day)
     assert [world.repo.issue(n).labels for n in (number, other)] == [["bug"], ["bug"]]
     assert {label.name for label in world.repo.labels()} == before - {"question"}

@@ -31,7 +31,7 @@ def test_a_night_labels_and_comments_once_and_the_same_night_again_says_nothing(
     assert first.json["counts"]["labelled"] == 1
     before = len(world.hub.writes())
     world.night()
-    world.night("--day", "2031-05-06")
+    world.night("--day", "2021-05-06")
     assert world.writes_since(before) == []
     assert world.stand.count == 1
 

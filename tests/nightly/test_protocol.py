@@ -316,7 +316,7 @@ def test_where_nothing_fits_nothing_is_written_and_nothing_is_asked_again(world:
     world.crash("zzz", "zzz")
     ran = world.night()
     assert ran.json["counts"]["nothing_fits"] == 1
-    world.night("--day", "2031-05-06")
+    world.night("--day", "2021-05-06")
     assert world.hub.writes() == []
     assert world.stand.count == 1
 
@@ -406,9 +406,9 @@ def test_twins_go_also_where_the_text_of_today_was_given_up(world: World) -> Non
     world.repo.unlock(number)
     for day in range(1, 4):
         world.hub.faults.add(faults.answers(faults.DELETE_COMMENT, 502))
-        assert world.run("--day", f"2031-12-0{day}").code == 1
+        assert world.run("--day", f"2021-12-0{day}").code == 1
     assert len(world.own(number)) == 2
-    ran = world.night("--day", "2031-12-04")
+    ran = world.night("--day", "2021-12-04")
     assert ran.json["counts"]["dead"] == 1
     assert [c.id for c in world.own(number)] == [kept]
 
@@ -465,8 +465,8 @@ def test_a_worker_that_lost_its_lease_changes_nothing(world: World) -> None:
     stored, rows = world.sql("SELECT * FROM runs"), world.sql("SELECT * FROM outbox")
     world.stand.release()
     out, err = late.communicate(timeout=20)
-    assert late.returncode == 1, err
-    assert "lost to another worker" in out
+    assert late.returncode == 0, f"{out}{err}"  # another one has answered it: nothing is left over
+    assert "1 answered before" in out
     assert (world.sql("SELECT * FROM runs"), world.sql("SELECT * FROM outbox")) == (stored, rows)
     assert [c.id for c in world.own(number)] == [answer.id]
 

@@ -37,7 +37,7 @@ def test_an_unchanged_night_costs_the_pages_and_four_requests_and_no_model_call(
         answered.crash()
     answered.night()
     before, asked = len(answered.hub.requests), answered.stand.count
-    answered.night("--day", "2031-05-06")
+    answered.night("--day", "2021-05-06")
     assert len(answered.hub.requests) - before <= PAGES + 4
     assert answered.stand.count == asked
 
@@ -72,9 +72,9 @@ def test_a_models_rate_limit_costs_no_try_however_often_it_is_met(world: World) 
     world.configure("model: {attempts: 1}\nselect: {horizon: off}\ndelivery: {settle: 0s}")
     world.stand.fault("429", times=None)
     for day in range(1, 6):
-        assert world.run("--day", f"2026-12-0{day}").code == 1
+        assert world.run("--day", f"2025-12-0{day}").code == 1
     world.stand.clear()
-    world.night("--day", "2026-12-06")
+    world.night("--day", "2025-12-06")
     assert world.own_per_issue() == [1]
 
 
@@ -82,9 +82,9 @@ def test_an_issue_that_fails_on_three_days_is_given_up_until_retry(world: World)
     world.repo.open_issue(title="Crash", body="Error: it fails")
     world.stand.fault("garbage", times=None)
     for day in range(1, 5):
-        assert world.run("--day", f"2026-12-0{day}").code == (1 if day < 4 else 0)
+        assert world.run("--day", f"2025-12-0{day}").code == (1 if day < 4 else 0)
     assert world.stand.count == 6, "one question and one changed second try on each of three days"
     world.stand.clear()
     assert world.run(command="retry").code == 0
-    world.night("--day", "2026-12-05")
+    world.night("--day", "2025-12-05")
     assert world.own_per_issue() == [1]

@@ -30,7 +30,7 @@ def tries(world: World) -> list[int]:
         return [row[0] for row in ledger.execute("SELECT tries FROM runs ORDER BY issue")]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_stopped_while_the_model_hangs(world: World, number: int) -> None:
     for n in range(3):
         world.repo.open_issue(title=f"Crash {n}", body="Error: it fails")
@@ -45,6 +45,37 @@ def test_stopped_while_the_model_hangs(world: World, number: int) -> None:
     world.configure()
     world.night()
     assert world.own_per_issue() == [1, 1, 1]
+
+
+def test_a_hang_up_takes_the_terminal_along_and_the_claims_are_given_back_all_the_same(world: World) -> None:
+    """As when a connection breaks: whatever is said from then on cannot be written."""
+    world.crash()
+    world.stand.fault("hang", times=None)
+    process = world.start()
+    assert world.stand.wait_for(1)
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(10) == 128 + signal.SIGHUP
+    assert tries(world) == [0]
+    assert world.sql("SELECT status FROM runs") == [("failed",)]
+
+
+def test_under_nohup_a_night_goes_on_when_the_terminal_goes(world: World) -> None:
+    number = world.crash()
+    world.stand.fault("hang")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what a child is started with, it keeps
+    try:
+        process = world.start()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert world.stand.wait_for(1)
+    process.send_signal(signal.SIGHUP)
+    world.stand.release()
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert len(world.own(number)) == 1
 
 
 def test_stopped_while_a_post_is_under_way(world: World) -> None:

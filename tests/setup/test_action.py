@@ -191,6 +191,18 @@ def test_a_night_is_taken_back_by_the_number_in_its_summary_and_stays_so(world: 
     assert (world.stand.count, len(world.hub.writes())) == (asked, written)
 
 
+@pytest.mark.parametrize("other", [{"again": "true"}, {"issue": "1"}])
+def test_inputs_that_exclude_each_other_are_named_as_inputs(world: World, night: Night, other: dict[str, str]) -> None:
+    """Who fills in the form knows of no flags."""
+    world.crash("One")
+    well(night())
+    job = night(undo="1", **other)
+    assert job.outcomes["Run the night"] == "failure"
+    assert "::error title=triagebot::The input undo takes back a whole night and goes with neither again nor" in job.log
+    assert "option" not in job.log
+    assert world.own_per_issue() == [1]
+
+
 @pytest.mark.parametrize("written", ["1; do :; done; touch spoilt; for x in 1", "$(touch spoilt)", "--again"])
 def test_an_input_is_never_a_command(world: World, night: Night, written: str) -> None:
     world.crash("One")

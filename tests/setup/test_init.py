@@ -207,7 +207,42 @@ def test_a_dry_run_shows_the_files_and_writes_none(init: Init, folder: Path, way
         assert set(text.replace(KEY, "[secret]").splitlines()) <= set(shown.splitlines())
 
 
+def test_a_dry_run_says_what_would_become_of_the_files_that_are_there(init: Init, folder: Path) -> None:
+    SETTINGS.parent.mkdir()
+    SETTINGS.write_text("model: {name: 'qwen3:8b'}\n")
+    shown = init("--preset", "ollama", "--repo", "o/r", "--yes", "--dry-run")
+    assert (shown.code, files(folder)) == (0, {str(SETTINGS): "model: {name: 'qwen3:8b'}\n"})
+    assert f"--- {SETTINGS} (mode 0644); there is one already, which would stay as it is\n" in shown.out
+    assert f"--- {WORKFLOW} (mode 0644)\n" in shown.out
+    WORKFLOW.parent.mkdir()
+    WORKFLOW.write_text("of somebody else")
+    shown = init("--preset", "ollama", "--repo", "o/r", "--yes", "--dry-run")
+    assert shown.code == 0
+    assert f"(mode 0644); init would end here: {WORKFLOW} exists already, and init overwrites nothing" in shown.out
+
+
+@pytest.mark.parametrize(("preset", "told"), [("ollama", True), ("openai", False), ("local", False)])
+def test_who_runs_it_by_hand_is_told_the_address_that_only_the_workflow_holds(
+    init: Init, folder: Path, preset: str, told: bool
+) -> None:
+    ran = init("--preset", preset, "--repo", "o/r", "--yes")
+    assert ("- for runs by hand, export OPENAI_BASE_URL=http://127.0.0.1:11434/v1: " in ran.out) is told
+    assert "OPENAI_BASE_URL" not in init("--preset", preset, "--repo", "o/r", "--yes", "--cron").out
+
+
 # --- nothing is overwritten
+
+
+@pytest.mark.parametrize("link", [True, False])
+def test_a_file_where_a_folder_has_to_be_is_named(init: Init, folder: Path, link: bool) -> None:
+    if link:
+        (folder / ".github").symlink_to("nowhere")
+    else:
+        (folder / ".github").write_text("of somebody else")
+    ran = init("--preset", "ollama", "--repo", "o/r", "--yes")
+    assert ran.code == 2
+    assert f".github is a file, and {SETTINGS} needs a folder of that name; move it away" in ran.err
+    assert [file.name for file in folder.iterdir()] == [".github"]
 
 
 @pytest.mark.parametrize("name", [WORKFLOW, Path("triagebot.env"), Path("triagebot.crontab")])

@@ -75,6 +75,19 @@ def test_a_failure_of_an_earlier_sitting_is_not_forgotten(tmp_path: Path) -> Non
     assert out.splitlines()[-1] == "9/10 histories at rest as promised; seeds that break the promise: 3"
 
 
+def test_sittings_about_several_repositories_are_no_others(tmp_path: Path) -> None:
+    tally = tmp_path / "tally.json"
+    several = ("--simulate", "3", "--repos", "2", "--jobs", "1", "--resume", str(tally))
+    assert drill(*several)[0] == 0
+    code, out, _ = drill(*several, "--format", "json")
+    told = json.loads(out)
+    assert (code, told["histories"], told["repos"]) == (0, 6, 2)
+    assert told["counts"]["tour ended"] > 6
+    code, _, err = drill("--simulate", "3", "--resume", str(tally))
+    assert code == 2
+    assert "go on with --repos 2, or name another file" in err
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"histories": 1}', '{"histories": "x"}'])
 def test_another_file_is_not_taken_for_a_tally(tmp_path: Path, content: str) -> None:
     tally = tmp_path / "notes.json"
@@ -106,7 +119,7 @@ def test_it_needs_no_other_extra() -> None:
     assert not [name for name in ("starlette", "uvicorn", "graphql") if f"'{name}'" in loaded]
 
 
-@pytest.mark.parametrize("flag", [("--seed", "1"), ("--jobs", "2"), ("--resume", "x.json")])
+@pytest.mark.parametrize("flag", [("--seed", "1"), ("--jobs", "2"), ("--resume", "x.json"), ("--repos", "2")])
 def test_its_flags_mean_nothing_without_it(flag: tuple[str, str]) -> None:
     code, _, err = drill(*flag)
     assert code == 2

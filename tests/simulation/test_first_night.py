@@ -11,7 +11,7 @@ import pytest
 
 from triagebot.nightly.report import Summary
 from triagebot.nightly.settings import Orders
-from triagebot.simulator import judge
+from triagebot.simulator import judge, runs
 from triagebot.simulator.scheduler import Process
 from triagebot.simulator.script import DAY, Weather
 from triagebot.simulator.shelf import Files
@@ -37,7 +37,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 def a_night(world: World) -> Summary:
     """One night, run to its end, and a day later."""
     before = len(world.summaries)
-    world.night(Process("night"), Orders())
+    runs.a_night(world, Process("night"), world.repo, Orders())
     world.scheduler.run(limit=1_000_000)
     world.scheduler.now += DAY
     assert len(world.summaries) == before + 1
@@ -45,7 +45,7 @@ def a_night(world: World) -> Summary:
 
 
 def commented(world: World) -> list[int]:
-    return [issue.number for issue in world.repo.issues() if world.own(issue.number)]
+    return [issue.number for issue in world.repo.issues() if world.own(world.repo, issue.number)]
 
 
 def labelled(world: World) -> list[int]:
@@ -86,5 +86,5 @@ def test_without_a_pace_the_limits_are_met_and_yet_nothing_is_written_twice(worl
     world.settings = replace(world.settings, pace=pace, deadline=900.0)
     a_night(world)
     assert world.counts[OWN_MAKING] > 0
-    assert all(len(world.own(number)) == 1 for number in commented(world))
+    assert all(len(world.own(world.repo, number)) == 1 for number in commented(world))
     assert world.violations == []

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from triagebot.core.faults import Fault
+from triagebot.core.faults import Fault, Misconfigured, ModelFault, TrackerFault
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One line of the report. `mend` is "" where there is nothing to do."""
+    """One line of the report. `mend` is "" where there is nothing to do, or where the fact itself says what."""
 
     check: str
     state: State
@@ -49,9 +49,17 @@ def unseen(check: str, first: str) -> Finding:
 
 
 def failed(check: str, fault: Fault, mend: str = "") -> Finding:
-    """The fault's own sentence, taken apart; `mend` where it knows better."""
+    """The fault's own sentence, taken apart; `mend` where it knows better.
+
+    Who set something up wrongly is told the mend in that sentence, by the contract of `core.faults`, in whatever
+    words. What a server answers may come without one, and pass.
+    """
     fact, told = parted(str(fault))
-    return broken(check, fact, mend or told or "see what it says, and run doctor again")
+    if isinstance(fault, TrackerFault | ModelFault) and not isinstance(fault, Misconfigured):
+        return broken(check, fact, mend or told or "it may pass: run doctor again in a while")
+    if not told:
+        fact, told = _last_part(fact)
+    return broken(check, fact, mend or told)
 
 
 def judged(check: str, seen: T | Fault | None, judge: Callable[[T], Finding], *, first: str) -> Finding:
@@ -73,3 +81,8 @@ def parted(sentence: str) -> tuple[str, str]:
     """What is wrong, and how to mend it ("" where the sentence does not say)."""
     fact, _, mend = _MENDS.sub("\0", sentence.strip(), count=1).partition("\0")
     return fact.rstrip(". "), mend.rstrip(". ")
+
+
+def _last_part(sentence: str) -> tuple[str, str]:
+    fact, separator, mend = sentence.rpartition("; ")
+    return (fact, mend) if separator else (sentence, "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import errno
+import os
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,9 +13,10 @@ from triagebot.core import verdict
 from triagebot.core.faults import Fault, Limited, Misconfigured
 from triagebot.core.verdict import Reply
 from triagebot.github.survey import Account
-from triagebot.ledger.inspection import Found
+from triagebot.ledger.inspection import Found, Hindrance
 from triagebot.ledger.reports import Status
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TELLABLE = 60.0  # seconds: what two clocks that are kept right never differ by
 _WRONG = 86_400.0  # seconds: from here on the day in each key, and whether an issue is young or old, are wrong
 _USUAL = timedelta(hours=36)  # a night a day, and half a day of a scheduler's delay
@@ -57,11 +60,17 @@ def server(route: Route, account: Account, *, near: bool) -> Finding:
     return fine("github", told)
 
 
-def unreachable(fault: Fault) -> Finding:
+def unreachable(fault: Fault, route: Route) -> Finding:
     """GitHub cannot be asked; where its fault knows no better, the address is the first thing to look at."""
     fact, told = parted(str(fault))
+    fact += _by_the_way(route)
     where = "check GITHUB_API_URL and the network; on a server of your own the address ends in /api/v3"
     return broken("github", fact, "wait, and ask again" if isinstance(fault, Limited) else told or where)
+
+
+def _by_the_way(route: Route) -> str:
+    """A proxy on the way is as likely to blame as the server, and no library's words name it."""
+    return f", asked through the proxy {route.proxy}" if route.proxy else ""
 
 
 def endpoint(model: str, route: Route, asked: Asked | Fault | None, *, sends_key: bool) -> Finding:
@@ -69,7 +78,8 @@ def endpoint(model: str, route: Route, asked: Asked | Fault | None, *, sends_key
     where = f"{model} at {route}"
     if isinstance(asked, Fault):
         known = isinstance(asked, Misconfigured)
-        return failed("endpoint", asked, "" if known else "check that it runs, OPENAI_BASE_URL and model.timeout")
+        found = failed("endpoint", asked, "" if known else "check that it runs, OPENAI_BASE_URL and model.timeout")
+        return replace(found, fact=found.fact + _by_the_way(route))
     if asked is not None:
         answer = verdict.judge(asked.reply.envelope)
         told = f"{where} answered in {asked.seconds:.1f} s, response_format {asked.rung}{_cost(asked.reply)}"
@@ -90,19 +100,31 @@ def _cost(reply: Reply) -> str:
 def ledger(found: Found, status: Status | None, *, kept: bool, now: datetime) -> Finding:
     """`kept` is whether this machine is still there tomorrow; a workflow's is not. `status` is `None` if not read."""
     path = found.called
-    if not found.writable:
-        what = "and its folder writable for this user" if found.exists else "folder writable, so that it can be made"
-        return broken("ledger", f"{path} cannot be written", f"make it {what}, or name another in TRIAGEBOT_LEDGER")
+    if found.hindrance is not None:
+        return _hindered(found, found.hindrance)
     place = f" on {found.file_system}" if found.file_system else ""
     if not found.exists:
         told, carry = f"{path}{place} is not there yet and will be made", "carry it from run to run of the workflow"
         return fine("ledger", told) if kept or found.server else doubtful("ledger", told, carry)
-    older = f", schema {found.version}, to be brought to {found.known}" if found.version < found.known else ""
-    size = f", {found.size / 1024:.0f} KiB" if found.size else ""
-    told = f"{path}{place}{size}, schema {found.version}{older}, writable{_last(status, now)}"
+    size = "" if found.server else f", {found.size / 1024:.0f} KiB" if found.size else ", empty"
+    told = f"{path}{place}{size}, {_schema(found)}, writable{_last(status, now)}"
     if found.volatile:
         return doubtful("ledger", f"{told}; it is gone at the next restart", "put it on a disk: TRIAGEBOT_LEDGER")
     return fine("ledger", told)
+
+
+def _hindered(found: Found, by: Hindrance) -> Finding:
+    told = f"{found.called} cannot be written ({os.strerror(by.errno)})"
+    if by.errno in _FULL:
+        return broken("ledger", told, "free some space there, or name another in TRIAGEBOT_LEDGER")
+    so = "" if found.exists else ", so that it can be made"
+    return broken("ledger", told, f"make {by.place} writable for this user{so}, or name another in TRIAGEBOT_LEDGER")
+
+
+def _schema(found: Found) -> str:
+    if not found.version and not found.server:
+        return f"to be given schema {found.known}"
+    return f"schema {found.version}" + (f", to be brought to {found.known}" if found.version < found.known else "")
 
 
 def _last(status: Status | None, now: datetime) -> str:

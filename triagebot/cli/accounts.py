@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,15 +63,19 @@ def trusted(env: Environment) -> str | None:
 
     Raises `Misconfigured` where it cannot be read or holds none. `None` leaves it to the libraries.
     """
-    if env.ca is None:
-        return None
-    folder = Path(env.ca).is_dir()
+    if env.ca is not None:
+        _check_authorities(env.ca)
+    return env.ca
+
+
+@functools.cache  # a system's bundle takes 45 ms to read, and each of several repositories asks
+def _check_authorities(ca: str) -> None:
+    folder = Path(ca).is_dir()
     try:
-        ssl.create_default_context(cafile=None if folder else env.ca, capath=env.ca if folder else None)
+        ssl.create_default_context(cafile=None if folder else ca, capath=ca if folder else None)
     except OSError as error:  # an SSLError is one
         why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
         raise Misconfigured(
-            f"{env.ca} (SSL_CERT_FILE or SSL_CERT_DIR) cannot be used ({why}): "
+            f"{ca} (SSL_CERT_FILE or SSL_CERT_DIR) cannot be used ({why}): "
             "name a PEM file with the authorities to trust, or unset it."
         ) from error
-    return env.ca

@@ -10,12 +10,11 @@ import enum
 import errno
 import io
 import os
-import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from triagebot.cli import terminal
+from triagebot.cli import streams, terminal
 from triagebot.core.faults import Fault, Misconfigured
 
 TYPE_CHECKING = False  # as type checkers know it; typing itself is a tenth of the time that `--version` takes
@@ -36,6 +35,14 @@ class ExitCode(enum.IntEnum):
     BUG = 3
 
 
+class Told(Exception):
+    """`fault` ended the work, and the step summary tells of it already."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
 class Interrupted(BaseException):
     """The process was asked to stop by signal `number`, and has put its state in order. No `Exception`: nothing
     on the way up may take it for a failure of its own."""
@@ -46,10 +53,12 @@ class Interrupted(BaseException):
 
 
 def run(main: Callable[[], int | None], *, argv: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run `main` and return the process's exit code, having said on stderr what went wrong.
+    """Run `main` and return the process's exit code, having said on stderr what went wrong, and in the step summary
+    what has to be mended.
 
-    `argv` (without secrets) goes into a bug report; `environ` tells the secrets and the state folder.
+    `argv` (without secrets) goes into a bug report; `environ` tells the secrets, the step summary and the state folder.
     """
+    streams.make_ready()
     try:
         code = main() or ExitCode.DONE
         _flush(sys.stdout)
@@ -79,20 +88,38 @@ def _failed(error: Exception, argv: Sequence[str], environ: Mapping[str, str]) -
     if isinstance(error, typer.Abort):
         return _interrupted(signal.SIGINT)
     secrets = secrets_in(environ, argv)
-    if isinstance(error, Fault):
-        _say(redact(str(error), secrets))
-        return ExitCode.MISCONFIGURED if isinstance(error, Misconfigured) else ExitCode.INCOMPLETE
+    if isinstance(error, Fault | Told):
+        return _stopped(error, redact(str(error), secrets), environ)
     if isinstance(error, typer.TyperException):
         _write(redact(_usage(error), secrets))
+        if "\n" not in (sentence := error.format_message()):  # the help is no news
+            _tell_the_step(redact(sentence, secrets), error.exit_code, environ)
         return error.exit_code
-    if isinstance(error, BrokenPipeError) and (_reader_gone(sys.stdout) or _reader_gone(sys.stderr)):
-        return ExitCode.INCOMPLETE
     if isinstance(error, OSError) and error.errno in _FULL:
         where = error.filename or "the output"
         _say(f"{where} could not be written: {error.strerror}; make room and run it again.")
         return ExitCode.INCOMPLETE
     _write(bugreport.write(error, argv=argv, environ=environ))
     return ExitCode.BUG
+
+
+def _stopped(error: Fault | Told, sentence: str, environ: Mapping[str, str]) -> int:
+    fault = error.fault if isinstance(error, Told) else error
+    code = ExitCode.MISCONFIGURED if isinstance(fault, Misconfigured) else ExitCode.INCOMPLETE
+    _say(sentence)
+    if fault is error:
+        _tell_the_step(sentence, code, environ)
+    return code
+
+
+def _tell_the_step(sentence: str, code: int, environ: Mapping[str, str]) -> None:
+    """In Actions, who looks at a night that could not be sees the exit code first, and this beside it."""
+    if there := environ.get("GITHUB_STEP_SUMMARY", "").strip():
+        from pathlib import Path
+
+        from triagebot.cli import pages
+
+        pages.add(Path(there), pages.of_none(sentence, code))
 
 
 def _usage(error: typer.TyperException) -> str:
@@ -111,33 +138,22 @@ def _say(sentence: str) -> None:
 
 def _write(text: str) -> None:
     """Say it on stderr; where that is closed or full as well, the exit code has to do."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
-def _flush(stream: TextIO | None) -> None:
+def _flush(stream: TextIO) -> None:
     """A disk that fills up is often met only when the last buffer goes out."""
-    if stream is not None and not stream.closed:
+    if not stream.closed:
         stream.flush()
 
 
-def _reader_gone(stream: TextIO | None) -> bool:
-    """Whether the other end of our own output is closed, as in `| head`; a socket's broken pipe is another matter."""
-    poll = select.poll()
-    try:
-        poll.register(stream.fileno() if stream is not None else -1, 0)
-    except (OSError, ValueError):
-        return False
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-
-
-def _let_go(*streams: TextIO | None) -> None:
+def _let_go(*written: TextIO) -> None:
     """What cannot be written any more goes to the void, or Python complains at exit and makes the exit code 120."""
-    for stream in streams:
+    for stream in written:
         try:
             _flush(stream)
         except OSError:
             with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as void:
-                os.dup2(void.fileno(), stream.fileno() if stream is not None else -1)
+                os.dup2(void.fileno(), stream.fileno())

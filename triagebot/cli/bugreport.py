@@ -61,7 +61,8 @@ def _keep(report: str, environ: Mapping[str, str]) -> Path | None:
     """Write the report to a new file that only its owner reads; a full or read-only disk must not hide the bug."""
     with contextlib.suppress(OSError, Misconfigured):
         folder = state_folder(environ)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for place in (*reversed(folder.parents), folder):
+            place.mkdir(mode=0o700, exist_ok=True)
         file = folder / f"bug-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.md"
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
             out.write(report)

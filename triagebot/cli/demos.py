@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 from rich.text import Text
 
-from triagebot.cli import sandboxes, terminal
+from triagebot.cli import sandboxes, signals, terminal
 from triagebot.cli.boundary import ExitCode, Interrupted
 from triagebot.cli.environment import Environment
 from triagebot.cli.progress import Progress
@@ -89,7 +87,7 @@ def run(
     from triagebot.demo.acts import ACTS
 
     scenes = []
-    with _interruptible(), tempfile.TemporaryDirectory(prefix="triagebot-") as folder, ExitStack() as stack:
+    with signals.handling(_end), tempfile.TemporaryDirectory(prefix="triagebot-") as folder, ExitStack() as stack:
         progress = stack.enter_context(Progress(console, quiet=not bar))
         played = play.perform(command, environ, Path(folder), progress, acts=acts or ACTS)
         for scene in stack.enter_context(closing(played)):
@@ -176,17 +174,6 @@ def _over(words: str, widths: Sequence[int]) -> str:
     return f"{f' {words} ':-^{sum(widths) - 2}}".rjust(sum(widths))
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
+def _end(number: int) -> NoReturn:
     """Told to stop, the play ends by an exception, so that no process and no folder is left behind."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del frame
-        raise Interrupted(number)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    raise Interrupted(number)

@@ -154,13 +154,14 @@ def _other(env: Environment, choices: Choices, known: Config, name: str) -> Iter
 
 def _server(site: Site) -> Finding:
     address = site.env.github_api_url
+    route = doctor_sites.route(address, site.env.ca)
     if site.blamed == "github" and site.fault is not None:
-        return machine.unreachable(site.fault)
+        return machine.unreachable(site.fault, route)
     # A token that was refused was refused by somebody.
     told = Account(ahead=0.0) if isinstance(site.fault, NotPermitted) and site.tracker else site.account
     if told is None:
         return unseen("github", site.first)
-    return machine.server(doctor_sites.route(address, site.env.ca), told, near=doctor_sites.near(address))
+    return machine.server(route, told, near=doctor_sites.near(address))
 
 
 def _token(site: Site, told: Account) -> Finding:

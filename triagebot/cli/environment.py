@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import pwd
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from triagebot.core import secrecy
 from triagebot.core.faults import Misconfigured
 from triagebot.ledger import address as addresses
 
@@ -20,10 +23,6 @@ _APP, _APP_KEY = "TRIAGEBOT_APP_ID", "TRIAGEBOT_APP_PRIVATE_KEY"
 _PEM = "-----BEGIN "
 _ARMOUR = re.compile(r"-----[^-]*-----")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
-
-# What is made in this process and stands in no variable: a token of an App's installation (long ones hold dots),
-# and what the App signs with.
-_MINTED = re.compile(r"\bghs_[A-Za-z0-9._-]{16,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}")
 
 LONGEST_PATH = 400
 """Characters. What is longer and no file is a key that has lost its first line, and not to be repeated."""
@@ -67,6 +66,10 @@ class Environment:
             return "https://github.com"
         server = self.github_api_url.removesuffix("/api/v3")
         return server if server != self.github_api_url else None
+
+    def redact(self, text: str) -> str:
+        """`text` as it may leave this process."""
+        return redact(text, self.secrets)
 
     @classmethod
     def read(cls, mapping: Mapping[str, str]) -> Environment:
@@ -117,13 +120,15 @@ def state_folder(mapping: Mapping[str, str]) -> Path:
     given = Path(mapping.get("XDG_STATE_HOME", ""))
     if given.is_absolute():
         return given / "triagebot"
-    return _home(mapping) / ".local" / "state" / "triagebot"
+    return home(mapping) / ".local" / "state" / "triagebot"
 
 
-def _home(mapping: Mapping[str, str]) -> Path:
+def home(mapping: Mapping[str, str]) -> Path:
+    """The user's own folder. An empty HOME, as some service managers set it, counts as unset and not as the root."""
+    given = mapping.get("HOME", "").strip()
     try:
-        return Path(mapping.get("HOME") or "~").expanduser()
-    except RuntimeError as error:
+        return Path(given or pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
         raise Misconfigured("no home folder is known; set TRIAGEBOT_LEDGER to a path.") from error
 
 
@@ -137,7 +142,7 @@ def _ledger(given: Mapping[str, str]) -> Path | str:
     place = written.removeprefix("sqlite:///")
     if "://" in place:
         raise Misconfigured("TRIAGEBOT_LEDGER must be a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE.")
-    return _home(given) / place[2:] if place.startswith("~/") else Path(place)
+    return home(given) / place[2:] if place.startswith("~/") else Path(place)
 
 
 def _history(given: Mapping[str, str]) -> Path | None:
@@ -220,10 +225,10 @@ def _password(address: str) -> str | None:
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Replace every secret in `text`, and whatever is shaped like a token that this process was given on its way."""
+    """Replace every secret in `text`, and whatever is shaped like a key: some are made on the way."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
-    return _MINTED.sub("[secret]", text)
+    return secrecy.without_keys(text)
 
 
 class Redacting(logging.Filter):

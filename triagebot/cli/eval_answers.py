@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from triagebot.cli import environment
 from triagebot.core import prompt
 from triagebot.core.faults import Misconfigured, QuestionRefused
 from triagebot.core.prompt import Question
@@ -26,7 +27,7 @@ class Model(Protocol):
 def default_file(mapping: Mapping[str, str]) -> Path:
     """Under the XDG cache folder; a relative XDG_CACHE_HOME counts as unset, as its specification asks."""
     given = Path(mapping.get("XDG_CACHE_HOME", ""))
-    folder = given if given.is_absolute() else Path(mapping.get("HOME") or "~").expanduser() / ".cache"
+    folder = given if given.is_absolute() else environment.home(mapping) / ".cache"
     return folder / "triagebot" / "eval-answers.jsonl"
 
 
@@ -94,7 +95,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 def _append(path: Path, line: str) -> None:
     """One write for a line: two evaluations may share a file. Only its owner may read it, for it quotes issues."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in reversed(path.parents):
+            folder.mkdir(mode=0o700, exist_ok=True)
         place = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(place, (_new_line(place) + line).encode() if line else b"")

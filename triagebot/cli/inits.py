@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ def run(env: Environment, wishes: Wishes, environ: Mapping[str, str]) -> int:
     plan, notes = _plan(env, wishes, environ, folder)
     files = setups.for_cron(plan, environ, folder) if wishes.cron else setups.for_actions(plan)
     if wishes.dry_run:
-        _say(_shown(files, env.secrets))
+        _say(_shown(files, plan, env.secrets))
         return ExitCode.DONE
     missing = [file for file in files if not _stands(file, plan)]
     if wishes.cron and origins.is_tracked(folder):
@@ -194,6 +195,11 @@ def _labels(env: Environment, repo: str) -> tuple[Sequence[Label], list[str]]:
 
 def _stands(file: File, plan: Plan) -> bool:
     """Whether `file` may stay as it is: settings that name this model. Any other file in the way is refused."""
+    for folder in file.path.parents:
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise Misconfigured(
+                f"{folder} is a file, and {file.path} needs a folder of that name; move it away, and run init again."
+            )
     if not os.path.lexists(file.path):
         return False
     if file.path != config.DEFAULT:
@@ -219,16 +225,27 @@ def _write(files: Sequence[File]) -> None:
             with os.fdopen(handle, "w", encoding="utf-8") as page:
                 page.write(file.text)
         except OSError as error:
-            raise Misconfigured(f"{file.path} cannot be written: {error.strerror}.") from error
+            raise Misconfigured(
+                f"{file.path} cannot be written: {error.strerror}; run init in a folder that you may write to, and "
+                "that has room for it."
+            ) from error
 
 
 # --- telling
 
 
-def _shown(files: Sequence[File], secrets: Sequence[str]) -> Iterator[str]:
+def _shown(files: Sequence[File], plan: Plan, secrets: Sequence[str]) -> Iterator[str]:
     for file in files:
-        yield f"--- {file.path} (mode {file.mode:04o})"
+        yield f"--- {file.path} (mode {file.mode:04o}){_fate(file, plan)}"
         yield from redact(file.text, secrets).splitlines()
+
+
+def _fate(file: File, plan: Plan) -> str:
+    """What init would do about a file of that name, where there is one."""
+    try:
+        return "; there is one already, which would stay as it is" if _stands(file, plan) else ""
+    except Misconfigured as wrong:
+        return f"; init would end here: {wrong}"
 
 
 def _written(files: Sequence[File], missing: Sequence[File]) -> Iterator[str]:
@@ -254,6 +271,8 @@ def _for_actions(plan: Plan) -> Iterator[str]:
     if plan.serving.runner == "self-hosted":
         yield f"give {plan.repo} a runner of its own where {plan.url} answers; or use `triagebot init --cron` there"
     yield "commit both files to the default branch; no secret is in them"
+    if plan.url:
+        yield f"for runs by hand, export OPENAI_BASE_URL={shlex.quote(plan.url)}: it stands in the workflow alone"
     yield "see it once without consequences: Actions, triagebot, Run workflow, with `dry_run`"
     yield "to stop it, set the repository variable TRIAGEBOT to off"
 

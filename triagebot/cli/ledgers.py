@@ -44,8 +44,10 @@ def status(env: Environment, repo: str | None, *, max_age: float | None, as_json
 def _alarm(age: float | None, max_age: float | None) -> int:
     if max_age is None or (age is not None and age <= max_age):
         return ExitCode.DONE
-    last = "there has been no good night yet" if age is None else f"the last good night was {_rough(age)} ago"
-    sys.stderr.write(f"triagebot: {last}, more than {durations.format(max_age)}: look at the scheduler and its logs.\n")
+    late = "there has been no good night yet"
+    if age is not None:
+        late = f"the last good night was {_rough(age)} ago, more than {durations.format(max_age)}"
+    sys.stderr.write(f"triagebot: {late}: look at the scheduler and its logs.\n")
     return ExitCode.INCOMPLETE
 
 

@@ -5,16 +5,17 @@ Long because the help of every command, with its examples, stands beside its fla
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Sequence
-from datetime import date
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command
 
-from triagebot.cli import boundary, durations
+from triagebot.cli import boundary, days, durations
 from triagebot.cli.environment import Environment, parse_owner, parse_repository
 from triagebot.cli.flags import Examples, Format
 from triagebot.cli.presets import Preset
@@ -39,7 +40,7 @@ app = typer.Typer(
         "  triagebot status --max-age 26h             # was there a good one?\n"
         "\n"
         "Exit codes: 0 done; 1 something failed or is left over, as the output says; 2 usage, settings or permission; "
-        "3 a bug, with a report to paste; 130 and 143 interrupted, state saved."
+        "3 a bug, with a report to paste; 129, 130 and 143 interrupted, state saved."
     ),
     no_args_is_help=True,
     add_completion=True,
@@ -145,7 +146,7 @@ def run(
         dry_run=dry_run,
         again=again,
     )
-    orders = Orders(day=_day(day), issues=choices.issues, again=again)
+    orders = Orders(day=None if day is None else days.parse(day, source="--day"), issues=choices.issues, again=again)
     return tours.run(_environment(), choices, orders, _output(format, verbose=verbose))
 
 
@@ -424,6 +425,9 @@ def drill(
         Path | None,
         typer.Option(metavar="FILE", help="With --simulate: add up in FILE, and go on after its last seed."),
     ] = None,
+    repos: Annotated[
+        int, typer.Option(min=1, max=3, metavar="R", help="With --simulate: nights go over R repositories.")
+    ] = 1,
     format: Shape = Format.TEXT,
 ) -> int:
     """Prove the promise on this machine.
@@ -442,16 +446,17 @@ def drill(
       triagebot drill --processes 64
       triagebot drill --ledger ~/.local/state/triagebot/ledger.db --times 5
       triagebot drill --simulate 1000 --seed 0               # a minute or less
+      triagebot drill --simulate 1000 --repos 3              # nights over three
       triagebot drill --simulate 100000 --resume tally.json  # in sittings
     """
     from triagebot.cli import drills, simulations
     from triagebot.drill.drill import Plan
 
     if simulate is not None:
-        order = simulations.Order(histories=simulate, seed=seed, jobs=jobs, resume=resume)
+        order = simulations.Order(histories=simulate, seed=seed, jobs=jobs, resume=resume, repos=repos)
         return simulations.run(_environment(), order, as_json=format is Format.JSON)
-    if seed or jobs or resume:
-        raise Misconfigured("--seed, --jobs and --resume belong to --simulate N, which is missing.")
+    if seed or jobs or resume or repos > 1:
+        raise Misconfigured("--seed, --jobs, --resume and --repos belong to --simulate N, which is missing.")
     plan = Plan(times=times, processes=processes)
     return drills.run(_environment(), plan, ledger, as_json=format is Format.JSON)
 
@@ -604,11 +609,10 @@ def _duration(written: str | None) -> float | None:
         raise Misconfigured(f"{error}") from error
 
 
-def _day(written: str | None) -> date | None:
-    try:
-        return None if written is None else date.fromisoformat(written)
-    except ValueError as error:
-        raise Misconfigured(f"--day is {written!r}; write it as in 2026-12-01.") from error
+@functools.cache
+def _command() -> Callable[..., Any]:
+    """Every command with its flags. To build them takes 20 ms, and a process may run more than one command line."""
+    return get_command(app)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -616,7 +620,7 @@ def main(argv: Sequence[str]) -> int:
     from triagebot.cli import bugreport  # noqa: F401 - at hand: a process that can open no file has bugs to tell, too
 
     return boundary.run(
-        lambda: app(args=list(argv), prog_name="triagebot", standalone_mode=False), argv=argv, environ=os.environ
+        lambda: _command()(args=list(argv), prog_name="triagebot", standalone_mode=False), argv=argv, environ=os.environ
     )
 
 

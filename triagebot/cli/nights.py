@@ -10,19 +10,19 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from pathlib import Path
 
 from triagebot.cli import answering, histories, pages, signals, summary, terminal, wiring
-from triagebot.cli.boundary import ExitCode
+from triagebot.cli.boundary import ExitCode, Told
 from triagebot.cli.config import Config
 from triagebot.cli.environment import Environment, Redacting
 from triagebot.cli.progress import Progress
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
 from triagebot.ledger import opening
+from triagebot.ledger.ledger import Ledger
 from triagebot.nightly import night
 from triagebot.nightly.night import Parts
-from triagebot.nightly.ports import Ledger, Tracker
+from triagebot.nightly.ports import Tracker
 from triagebot.nightly.rehearsal import DryRun
 from triagebot.nightly.report import Summary, Tally
 from triagebot.nightly.settings import Orders, Settings
@@ -62,14 +62,16 @@ def _tracker(config: Config, env: Environment, choices: Choices) -> Tracker:
 
 
 @contextmanager
-def opened(env: Environment, choices: Choices, settings: Settings) -> Iterator[Ledger]:
-    """The ledger; for a dry run a copy that is thrown away, for a file an empty one."""
+def opened(env: Environment, choices: Choices, settings: Settings, *, must_exist: bool = False) -> Iterator[Ledger]:
+    """The ledger; for a dry run a copy that is thrown away, for a file an empty one. `must_exist` creates none."""
     if choices.source is not None:
         ledger = opening.throwaway()
     elif choices.dry_run:
         ledger = opening.throwaway_copy(env.ledger)
     else:
-        ledger = opening.open_ledger(env.ledger, settle=settings.pace.settle, connections=settings.workers)
+        ledger = opening.open_ledger(
+            env.ledger, must_exist=must_exist, settle=settings.pace.settle, connections=settings.workers
+        )
     try:
         yield ledger
     finally:
@@ -87,16 +89,19 @@ def watched(env: Environment, output: Output) -> Iterator[Progress]:
     log.setLevel(logging.DEBUG if output.verbose else logging.WARNING)
     log.addHandler(handler)
     try:
-        with Progress(console, quiet=output.json and not output.verbose) as progress:
+        with Progress(console, quiet=output.json and not output.verbose, clean=env.redact) as progress:
             yield progress
     finally:
         log.removeHandler(handler)
 
 
 def _tell(ended: Summary, stop: Stop, tracker: Tracker, env: Environment, output: Output) -> int:
-    """Print the summary. Raises the fault that stopped the night, after what was done has been told."""
+    """Tell the summary, in the place that cannot be closed first. Raises what stopped the night, after all is told."""
     if isinstance(stop.fault, Misconfigured) and not did_something(ended):
         raise stop.fault
+    ended = summary.discreet(ended, env.redact)
+    if env.step_summary is not None:
+        pages.add(env.step_summary, pages.of_one(ended, env.site))
     if output.json:
         told = payloads(tracker, ended) if isinstance(tracker, DryRun) else summary.as_json(ended, env.site)
         json.dump(told, sys.stdout, ensure_ascii=False, indent=1)  # as it comes: `dumps` keeps every piece of it
@@ -104,20 +109,9 @@ def _tell(ended: Summary, stop: Stop, tracker: Tracker, env: Environment, output
     else:
         lines = [*shown(tracker), *summary.lines(ended)]
         sys.stdout.write("\n".join(lines) + "\n")
-    if env.step_summary is not None:
-        tell_the_step(env.step_summary, pages.of_one(ended, env.site))
     if stop.fault is not None:
-        raise stop.fault
+        raise Told(stop.fault)
     return ExitCode.INCOMPLETE if ended.tally.incomplete else ExitCode.DONE
-
-
-def tell_the_step(path: Path, page: str) -> None:
-    """Add the page to the step summary; where that cannot be done, say so."""
-    try:
-        with path.open("a", encoding="utf-8") as there:
-            there.write(page)
-    except OSError as error:  # the night went as it went: what cannot be told there is told elsewhere
-        sys.stderr.write(f"triagebot: GITHUB_STEP_SUMMARY {path} cannot be written: {error.strerror}.\n")
 
 
 def did_something(ended: Summary) -> bool:

@@ -5,9 +5,12 @@ Strangers' text (titles, reasons, what servers said) stands in code spans, where
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from triagebot.cli import durations, summary
+from triagebot.core import unseen
 from triagebot.nightly.report import Ended, Entry, Summary
 from triagebot.nightly.tour import Told
 
@@ -15,7 +18,7 @@ MOST = 900_000
 """Bytes. GitHub refuses a step summary of more than 1 MiB as a whole, and the step may have written before us."""
 
 _NOTES = 50
-_TITLE, _WHY, _NOTE = 80, 200, 500
+_TITLE, _WHY, _NOTE, _SENTENCE = 80, 200, 500, 2000
 _MOST_LABELS = 5
 
 
@@ -53,6 +56,22 @@ class Page:
         if rows and self.put("", f"<details><summary>{title}</summary>"):
             self.table(columns, rows)
             self._lines += ["", "</details>"]
+
+
+def add(path: Path, page: str) -> None:
+    """Add the page to the step summary; where that cannot be done, say so."""
+    try:
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as there:
+            there.write(page)
+    except OSError as error:  # the night went as it went: what cannot be told there is told elsewhere
+        sys.stderr.write(f"triagebot: GITHUB_STEP_SUMMARY {path} cannot be written: {error.strerror}.\n")
+
+
+def of_none(sentence: str, exit_code: int) -> str:
+    """The page of what could not be done, or no further, and what has to be mended."""
+    page = Page()
+    page.put("", f"### triagebot: exit code {exit_code}", "", code(sentence[:_SENTENCE]))
+    return str(page)
 
 
 def of_one(night: Summary, site: str | None) -> str:
@@ -180,5 +199,6 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def code(text: str) -> str:
-    inert = " ".join(text.split()).replace("`", "'").replace("|", "¦")
+    """Strangers' words as one inert code span, without the characters that nobody sees."""
+    inert = " ".join(unseen.visible(text).split()).replace("`", "'").replace("|", "¦")
     return f"`{inert}`" if inert else ""

@@ -33,7 +33,7 @@ class Progress:
     """An observer of a night, safe to call from every thread; a context manager, which takes the bar away again.
 
     Without a terminal a stage is told when it starts, when it ends and in between at most once
-    in `every` seconds. `quiet` shows nothing at all.
+    in `every` seconds. `quiet` shows nothing at all; `clean` takes out of a line what nobody may see.
     """
 
     def __init__(
@@ -43,11 +43,13 @@ class Progress:
         quiet: bool = False,
         every: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
+        clean: Callable[[str], str] = str,
     ) -> None:
         self._console = console
         self._quiet = quiet
         self._every = every
         self._clock = clock
+        self._clean = clean
         self._lock = threading.Lock()
         self._stage: _Stage | None = None
         self._bar = _bar(console) if console.is_terminal and not console.is_dumb_terminal and not quiet else None
@@ -87,7 +89,7 @@ class Progress:
     def say(self, line: str) -> None:
         """Show one line, above the bar where there is one."""
         if not self._quiet:
-            self._console.print(terminal.plain(line), soft_wrap=True)
+            self._console.print(terminal.plain(self._clean(line)), soft_wrap=True)
 
     def _end_stage(self) -> None:
         if self._stage is None:

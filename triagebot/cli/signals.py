@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the night gets the word, a few seconds, and then the process is gone."""
+"""SIGINT, SIGTERM and SIGHUP: the night gets the word, a few seconds, and then the process is gone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def attended(work: Callable[[], T], stop: Stop) -> T:
     """
     results: list[T] = []
     hand = Thread("night", lambda: results.append(work()), stop)
-    with _listening() as heard:
+    heard: list[int] = []
+    with handling(heard.append):
         hand.start()
         while not hand.come_home(0.05):
             if heard:
@@ -40,16 +41,21 @@ def attended(work: Callable[[], T], stop: Stop) -> T:
 
 
 @contextmanager
-def _listening() -> Iterator[list[int]]:
-    heard: list[int] = []
+def handling(handle: Callable[[int], object]) -> Iterator[None]:
+    """Meanwhile `handle` is called with the number of each signal that wants the process gone.
 
-    def note(number: int, frame: FrameType | None) -> None:
+    A hang-up that is ignored was ignored by `nohup`, whose whole meaning that is.
+    """
+    deaf = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    numbers = (signal.SIGINT, signal.SIGTERM, *(() if deaf else (signal.SIGHUP,)))
+
+    def handler(number: int, frame: FrameType | None) -> None:
         del frame
-        heard.append(number)
+        handle(number)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
-        yield heard
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """So many histories from that seed on; `resume` is the file in which sittings add up, and tells where to go on."""
+    """So many histories from that seed on, each about `repos` repositories; `resume` is the file in which sittings
+    add up, and tells where to go on."""
 
     histories: int
     seed: int = 0
+    repos: int = 1
     jobs: int | None = None
     resume: Path | None = None
 
@@ -44,7 +46,9 @@ def run(env: Environment, order: Order, *, as_json: bool) -> int:
     _need_the_extra()
     from triagebot.simulator.campaign import Tally
 
-    tally = Tally.load(order.resume, first_seed=order.seed) if order.resume else Tally(next_seed=order.seed)
+    tally = Tally(next_seed=order.seed, repos=order.repos)
+    if order.resume:
+        tally = Tally.load(order.resume, first_seed=order.seed, repos=order.repos)
     if order.resume:
         tally.save(order.resume)  # a file that cannot be written is better known now than after the sitting
     started, first = time.monotonic(), tally.next_seed
@@ -76,7 +80,7 @@ def _attended(env: Environment, order: Order, tally: Tally, *, quiet: bool) -> s
 
         def play() -> str:
             campaign.run(order.histories, tally, jobs=order.hands, told=told, saved=saved, stopped=lambda: stop.asked)
-            return campaign.explain(tally.failed[0]) if tally.failed and not stop.asked else ""
+            return campaign.explain(tally.failed[0], order.repos) if tally.failed and not stop.asked else ""
 
         progress.stage(f"simulate, from seed {tally.next_seed}", order.histories)
         return signals.attended(play, stop)
@@ -112,6 +116,7 @@ def _as_json(tally: Tally, first: int, shortest: str, seconds: float) -> dict[st
         "held": not tally.failed,
         "summary": _summary(tally),
         "histories": tally.histories,
+        "repos": tally.repos,
         "first_seed": first,
         "next_seed": tally.next_seed,
         "failed": tally.failed,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from triagebot.cli import durations, terminal
+from triagebot.core.faults import Fault
 from triagebot.core.verdict import Usage
 from triagebot.nightly.report import Ended, Entry, Summary
 from triagebot.nightly.tour import Told
@@ -21,6 +23,37 @@ QUIET = frozenset({Ended.SKIPPED, Ended.STANDING, Ended.LEFT})
 TROUBLE = frozenset({Ended.FAILED, Ended.DEAD, Ended.WAITING, Ended.HELD, Ended.UNANSWERABLE})
 
 _WRITES = ("labels_written", "comments_posted", "comments_edited", "twins_removed", "withdrawn", "unclear", "adopted")
+
+
+def discreet(summary: Summary, clean: Callable[[str], str]) -> Summary:
+    """The same night without what nobody may see, whoever's words it is in; `clean` takes it out of a text."""
+    tally = summary.tally
+    told = replace(
+        tally,
+        entries={number: _discreet_entry(entry, clean) for number, entry in tally.entries.items()},
+        dropped=_cleaned(tally.dropped, clean),
+        skipped=_cleaned(tally.skipped, clean),
+        notes=[clean(note) for note in tally.notes],
+    )
+    return replace(summary, tally=told, how=clean(summary.how))
+
+
+def discreet_told(told: Told, clean: Callable[[str], str]) -> Told:
+    """The same of one repository among several; its fault is then no more than its words."""
+    night = told.summary and discreet(told.summary, clean)
+    return replace(told, summary=night, fault=told.fault and Fault(clean(str(told.fault))))
+
+
+def _discreet_entry(entry: Entry, clean: Callable[[str], str]) -> Entry:
+    labels = tuple(replace(vote, name=clean(vote.name), reason=clean(vote.reason)) for vote in entry.labels)
+    return replace(entry, title=clean(entry.title), labels=labels, reason=clean(entry.reason))
+
+
+def _cleaned(counts: Counter[str], clean: Callable[[str], str]) -> Counter[str]:
+    cleaned: Counter[str] = Counter()
+    for what, count in counts.items():
+        cleaned[clean(what)] += count
+    return cleaned
 
 
 # --- for machines

@@ -16,9 +16,17 @@ def plain(text: str) -> str:
     GitHub's runner would take for a command to itself is broken: `::` at the start of a line
     and `##[` anywhere.
     """
-    spaced = "".join(" " if character in "\r\n\t" else character for character in text)
+    spaced = "".join(" " if character in "\r\n\t" else character for character in _decoded(text))
     line = "".join(character for character in spaced if character.isprintable()).rstrip().replace("##[", "## [")
     return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
+
+
+def _decoded(text: str) -> str:
+    """A path beyond the locale's encoding comes from Python as lone surrogates, which nobody could read."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # lone surrogates that stand for no byte
+        return text
 
 
 def console(stream: TextIO, *, no_color: bool) -> Console:

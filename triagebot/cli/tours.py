@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from triagebot.cli import answering, histories, nights, pages, signals, summary, wiring
 from triagebot.cli.answering import Answers
-from triagebot.cli.boundary import ExitCode
+from triagebot.cli.boundary import ExitCode, Told
 from triagebot.cli.config import Config
 from triagebot.cli.environment import Environment
 from triagebot.cli.progress import Named, Progress
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
 from triagebot.history.index import HistoryIndex
+from triagebot.ledger.ledger import Ledger
 from triagebot.nightly.night import Parts
-from triagebot.nightly.ports import Ledger
 from triagebot.nightly.rehearsal import DryRun
 from triagebot.nightly.report import Tally
 from triagebot.nightly.settings import Orders, Settings
 from triagebot.nightly.stop import Stop, SystemClock
-from triagebot.nightly.tour import Site, Told, Tour
+from triagebot.nightly.tour import Site, Tour
+from triagebot.nightly.tour import Told as Toured
 
 if TYPE_CHECKING:
     from triagebot.github.tracker import GitHubTracker
@@ -103,9 +104,17 @@ def _run(config: Config, env: Environment, choices: Choices, orders: Orders, out
         ledger = stack.enter_context(nights.opened(env, choices, settings))
         progress = stack.enter_context(nights.watched(env, output))
         places = _Places(config, env, choices, ledger, answers, history, progress)
-        tour = _tour(places, names, settings, orders, stop)
+        tour = _tour(places, _longest_unseen_first(names, ledger), settings, orders, stop)
         told = signals.attended(tour.run, stop)
-    return _tell(told, stop, places, output)
+    as_named = {each.name: each for each in told}
+    return _tell([as_named[name] for name in names], stop, places, output)
+
+
+def _longest_unseen_first(names: Sequence[str], ledger: Ledger) -> list[str]:
+    """As they are named, but for those that the last nights did not reach: a limit or the deadline that is met on the
+    way would be met at the same place every night, and what comes after it would never be served."""
+    nights = ledger.last_nights()
+    return sorted(names, key=lambda name: nights.get(name.casefold(), 0))
 
 
 def _tour(places: _Places, names: Sequence[str], settings: Settings, orders: Orders, stop: Stop) -> Tour:
@@ -113,46 +122,48 @@ def _tour(places: _Places, names: Sequence[str], settings: Settings, orders: Ord
     return Tour(sites, settings, orders, SystemClock(stop), stop, places.progress)
 
 
-def _tell(told: Sequence[Told], stop: Stop, places: _Places, output: Output) -> int:
-    """Print the summaries. Raises the fault that stopped everything, after what was done has been told."""
+def _tell(told: Sequence[Toured], stop: Stop, places: _Places, output: Output) -> int:
+    """Tell the summaries, in the place that cannot be closed first. Raises what stopped all, once it is told."""
     env = places.env
     if isinstance(stop.fault, Misconfigured) and not any(e.summary and nights.did_something(e.summary) for e in told):
         raise stop.fault
+    shown = [summary.discreet_told(each, env.redact) for each in told]
+    if env.step_summary is not None:
+        pages.add(env.step_summary, pages.of_many(shown, env.site))
     if output.json:
-        json.dump(_as_json(told, places), sys.stdout, ensure_ascii=False, indent=1)
+        json.dump(_as_json(shown, places), sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
     else:
         requests = [line for tracker in places.rehearsed.values() for line in nights.shown(tracker)]
-        sys.stdout.write("\n".join([*requests, *summary.all_lines(told)]) + "\n")
-    if env.step_summary is not None:
-        nights.tell_the_step(env.step_summary, pages.of_many(told, env.site))
+        sys.stdout.write("\n".join([*requests, *summary.all_lines(shown)]) + "\n")
     if stop.fault is not None:
-        raise stop.fault
+        raise Told(stop.fault)
     return _code(told)
 
 
-def _as_json(told: Sequence[Told], places: _Places) -> dict[str, Any]:
+def _as_json(told: Sequence[Toured], places: _Places) -> dict[str, Any]:
     if not places.choices.dry_run:
         return summary.all_as_json(told, places.env.site)
     summaries = [each.summary for each in told if each.summary]
     return {"repos": [_rehearsed(each, places) for each in told], "counts": dict(summary.totals(summaries))}
 
 
-def _rehearsed(told: Told, places: _Places) -> dict[str, object]:
+def _rehearsed(told: Toured, places: _Places) -> dict[str, object]:
     fault = {"fault": str(told.fault)} if told.fault else {}
     tracker = places.rehearsed.get(told.name)
     night = nights.payloads(tracker, told.summary) if tracker and told.summary else {"payloads": [], "counts": {}}
     return {"repo": told.name} | night | fault
 
 
-def _code(told: Sequence[Told]) -> int:
+def _code(told: Sequence[Toured]) -> int:
     """What nobody could work on for want of a setting or a right is a matter of the settings; else the worst counts.
 
-    Raises `Misconfigured` where that goes for all of them.
+    Raises `Misconfigured`, as one that is told, where that goes for all of them.
     """
     faults = [each.fault for each in told if each.fault]
     if told and all(isinstance(fault, Misconfigured) for fault in faults) and len(faults) == len(told):
-        raise Misconfigured(f"none of the {len(told)} repositories could be worked on. {told[0].name}: {faults[0]}")
+        none = f"none of the {len(told)} repositories could be worked on. {told[0].name}: {faults[0]}"
+        raise Told(Misconfigured(none))
     worked = [each.summary for each in told if each.summary]
     whole = not faults and len(worked) == len(told) and not any(night.tally.incomplete for night in worked)
     return ExitCode.DONE if whole else ExitCode.INCOMPLETE

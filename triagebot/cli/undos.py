@@ -13,7 +13,6 @@ from triagebot.cli.boundary import ExitCode
 from triagebot.cli.environment import Environment
 from triagebot.cli.wiring import Choices, Output
 from triagebot.core.faults import Misconfigured
-from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
 from triagebot.ledger.reports import NightReport
 from triagebot.nightly import place
@@ -35,14 +34,17 @@ class Wish:
 
 
 def run(env: Environment, choices: Choices, wish: Wish, output: Output) -> int:
-    """Undo, or a dry run of it. Exit code 1 where something was held, failed or is left; told which."""
+    """Undo, or a dry run of it. Exit code 1 where something was held, failed or is left; told which.
+
+    Raises what ended it early, after what was taken back has been told.
+    """
     if (wish.night is None) == (not wish.issues):
         raise Misconfigured("say what to undo: either --night N (`triagebot status` lists them) or --issue N.")
     config = wiring.read_config(choices)
     settings = wiring.settings(config, env, choices)
     stop = Stop()
     with ExitStack() as stack:
-        ledger = stack.enter_context(_ledger(env, choices, settings))
+        ledger = stack.enter_context(nights.opened(env, choices, settings, must_exist=True))
         meant = _night(ledger, wish.night, choices.repo)
         chosen = choices if meant is None else replace(choices, repo=meant.repo)
         real = wiring.tracker(config, env, chosen)
@@ -50,14 +52,29 @@ def run(env: Environment, choices: Choices, wish: Wish, output: Output) -> int:
         observer = stack.enter_context(nights.watched(env, output))
         undo = _undo(ledger, tracker, settings, stop, observer, meant)
         issues = ledger.issues_written(meant.id) if meant else tuple(dict.fromkeys(wish.issues))
-        undone = signals.attended(lambda: list(undo.run(issues)), stop)
-    return _tell(undone, undo.repository.name, tracker, env, output)
+        undone, end = _carried_out(undo, issues, stop)
+    code = _tell(undone, undo.repository.name, tracker, env, output)
+    if end is not None:
+        raise end
+    return code
 
 
-def _ledger(env: Environment, choices: Choices, settings: Settings) -> Ledger:
-    if choices.dry_run:
-        return opening.throwaway_copy(env.ledger)
-    return opening.open_ledger(env.ledger, must_exist=True, settle=settings.pace.settle)
+def _carried_out(undo: Undo, issues: Sequence[int], stop: Stop) -> tuple[list[Undone], BaseException | None]:
+    """What became of the issues, and what ended it early; raised at once where nothing was taken back before."""
+    undone: list[Undone] = []
+    note = undone.append
+
+    def work() -> None:
+        for each in undo.run(issues):  # one by one: what was done is known also when the rest does not come
+            note(each)
+
+    try:
+        signals.attended(work, stop)
+    except BaseException as end:
+        if not any(each.labels or each.comments for each in undone):
+            raise
+        return undone, end
+    return undone, None
 
 
 def _night(ledger: Ledger, number: int | None, repo: str | None) -> NightReport | None:
@@ -88,8 +105,11 @@ def _undo(
 
 def _tell(undone: Sequence[Undone], repo: str, tracker: Tracker, env: Environment, output: Output) -> int:
     rehearsed = isinstance(tracker, DryRun)
+    undone = [
+        replace(each, stays=tuple(map(env.redact, each.stays)), reason=env.redact(each.reason)) for each in undone
+    ]
     if env.step_summary is not None:
-        nights.tell_the_step(env.step_summary, _page(repo, undone, rehearsed=rehearsed))
+        pages.add(env.step_summary, _page(repo, undone, rehearsed=rehearsed))
     if output.json:
         told = [asdict(each) | {"fate": each.fate.value} for each in undone]
         counts = _counts(undone)

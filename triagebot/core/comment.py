@@ -7,13 +7,11 @@ that are not the template's stand in code spans.
 
 from __future__ import annotations
 
-import base64
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from triagebot.core import marker as markers
-from triagebot.core import unseen
+from triagebot.core import secrecy, unseen
 from triagebot.core.faults import Fault
 from triagebot.core.marker import Marker
 from triagebot.core.verdict import Vote
@@ -24,17 +22,9 @@ _LIMIT = 65_000  # code points; GitHub's limit is 65,536 of them or 262,144 byte
 _REASON = 200  # characters of a reason
 _NAME = 100  # characters of a label's or a model's name
 _READ = 2_000  # characters looked at for keys: one that a cut would halve is seen whole, a megabyte costs little
-_SECRET = 8  # characters; a shorter secret would stop every comment that holds a common word
 _ACTIVE = re.compile(r"[@#<&]|(?<!\w)/(?=\w)")
 _TICKS = re.compile("`+")
 _RUN = 10  # backticks in a row that are shown; in cmark-gfm (inlines.c) no more than 80 can begin a code span
-# The keys whose form their makers fix so that scanners find them. Authors paste them into issues by mistake;
-# a comment would send them to everybody who watches the repository, and outlive the author's edit.
-_KEY = re.compile(
-    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|\bsk-[\w-]{20,}|\bA[KS]IA[0-9A-Z]{12,}"
-    r"|xox[abeprs]-[\w-]{10,}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?|\bhf_[A-Za-z0-9]{20,}"
-    r"|\bpypi-[\w-]{20,}|\bnpm_[A-Za-z0-9]{30,}|-----BEGIN [A-Z ]*PRIVATE KEY.*"
-)
 
 
 class CannotRender(Fault):
@@ -78,7 +68,7 @@ def as_data(text: str, limit: int = _REASON) -> str:
     followed by a zero-width space as well, for other bots search the raw text, some of it
     anywhere. What has the form of a key is left out.
     """
-    words = _without_keys(" ".join(unseen.visible(text).split())[:_READ])
+    words = secrecy.without_keys(" ".join(unseen.visible(text).split())[:_READ])
     if len(words) > limit:
         words = words[: limit - 1].rstrip() + "…" if limit > 0 else ""
     if not words:
@@ -125,33 +115,5 @@ def _require_form(body: str, marker: Marker) -> None:
 
 
 def _require_secrecy(said: str, secrets: Sequence[str]) -> None:
-    plain = _squeezed(said)
-    long_enough = [secret.strip() for secret in secrets if len(_squeezed(secret).strip()) >= _SECRET]
-    for secret in long_enough:
-        if any(_squeezed(form) in plain for form in _forms(secret)):
-            raise CannotRender("The comment would show a secret of this process: it is not posted.")
-
-
-def _without_keys(words: str) -> str:
-    bare = _bare(words)  # joiners and wide letters would hide a key from the pattern and not from a reader
-    return _KEY.sub("[a key]", bare) if _KEY.search(bare) else words
-
-
-def _squeezed(text: str) -> str:
-    return _bare(unseen.visible(text)).casefold()
-
-
-def _bare(seen: str) -> str:
-    normal = unicodedata.normalize("NFKC", seen)
-    return "".join(char for char in normal if unicodedata.category(char) != "Cf")
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Yield a secret as a model may write it: plain, hexadecimal, base64 at any offset within other text."""
-    raw = secret.encode(errors="replace")
-    yield secret
-    yield raw.hex()
-    for before, skipped in ((0, 0), (1, 2), (2, 3)):
-        whole = base64.b64encode(b"\0" * before + raw).decode()[skipped : (before + len(raw)) * 8 // 6]
-        yield whole
-        yield whole.replace("+", "-").replace("/", "_")
+    if secrecy.says_a_secret(said, secrets):
+        raise CannotRender("The comment would show a secret of this process: it is not posted.")

@@ -162,7 +162,7 @@ class Repository:
     """The repository as resolved once at the start of a night.
 
     `permission` is what the tracker says our account may do (`ADMIN` ... `READ`), or
-    `None` where it does not say.
+    `None` where it does not say; `as_app` whether that was granted to an App, and is no role of a person.
     """
 
     id: int
@@ -171,3 +171,4 @@ class Repository:
     issues_enabled: bool = True
     private: bool = False
     permission: str | None = None
+    as_app: bool = False

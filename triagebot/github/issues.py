@@ -89,7 +89,7 @@ class Issues:
         # One request, unless the ledger has recorded more than 100 comments on this issue.
         for start in range(0, len(known) or 1, MOST_IDS):
             some = known[start : start + MOST_IDS]
-            data = self._query("look", **self._place, number=number, recorded=[one.node for one in some])
+            data = self._looked_at(number, [one.node for one in some])
             issue, names = self._issue(data, number), records.names(data)
             for one, node in zip(some, records.nodes(data, len(some)), strict=True):
                 comments += self._answering(node, one, gone)
@@ -123,8 +123,20 @@ class Issues:
             raise Misconfigured(f"GitHub shows no repository {self._repository.name} to this token (any more).")
         issue = home.get("issue")
         if not isinstance(issue, Mapping):
-            raise Gone(f"GitHub shows no issue {number} in {self._repository.name}.")
+            raise self._absent(number)
         return issue
+
+    def _looked_at(self, number: int, recorded: Sequence[str]) -> Json:
+        try:
+            return self._query("look", **self._place, number=number, recorded=recorded)
+        except Gone as fault:  # GitHub's own words name its query and no way out
+            raise self._absent(number) from fault
+
+    def _absent(self, number: int) -> Gone:
+        return Gone(
+            f"{self._repository.name} has no issue {number} that this account can see (a pull request is none): "
+            "check the number."
+        )
 
     def _answering(self, node: Any, recorded: Recorded, gone: set[int]) -> list[Comment]:
         """The recorded comment if it is there and ours; an id that leads to no comment is put into `gone`."""

@@ -79,7 +79,8 @@ class GitHubTracker:
             found = records.repository(answer.json(), token=self._credential.token())
         except Unclear as odd:
             raise Misconfigured(f"{answer}, yet not with a repository. {self._mend}") from odd
-        self._found = replace(found, permission=self._credential.granted or found.permission)
+        granted = self._credential.granted
+        self._found = replace(found, permission=granted or found.permission, as_app=granted is not None)
         if self._found.name.casefold() != self._asked.casefold():
             _log.warning("%s is called %s now: put that name into the schedule.", self._asked, self._found.name)
         return self._found

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from triagebot.core import secrecy
 from triagebot.core.faults import (
     Gone,
     Limited,
@@ -157,8 +158,8 @@ def said(answer: Answer) -> str:
 
 
 def quote(words: str) -> str:
-    """Foreign words made fit for a sentence of ours."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
+    """Foreign words made fit for a sentence of ours: one line, and no key that a server may echo."""
+    line = secrecy.without_keys(" ".join("".join(c if c.isprintable() else " " for c in words).split()))
     return line[:_LONGEST_QUOTE].rstrip(". ")
 
 

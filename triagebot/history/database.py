@@ -211,7 +211,8 @@ def _in_memory(source: Path | None) -> sqlite3.Connection:
 
 
 def _to_file(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in reversed(path.parents):  # each of them, whatever the umask: who may write above may put another below
+        folder.mkdir(mode=0o700, exist_ok=True)
     # Created here and not by SQLite: it holds issue text, so nobody else may read it, not even for a moment.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     if stat.S_IMODE(path.stat().st_mode) & 0o077:

@@ -253,6 +253,10 @@ class Ledger:
         """The id and the latest name of every repository that had a night."""
         return self._database.view(reports.repositories)
 
+    def last_nights(self) -> Mapping[str, int]:
+        """The number of each repository's newest night, by its latest name in lower case: later ones are higher."""
+        return self._database.view(reports.last_nights)
+
     def retry(self, repo_id: int | None = None, issue: int | None = None) -> int:
         """Give dead and failed rows new tries, of all repositories and issues or of one; returns how many."""
         asked = {"repo_id": repo_id or 0, "issue": issue or 0}

@@ -15,7 +15,7 @@ from typing import Any
 
 from triagebot.core.faults import LedgerUnusable, Misconfigured
 from triagebot.ledger import address as addresses
-from triagebot.ledger import copying, sqlite
+from triagebot.ledger import copying, sqlite, sqlite_copy, sqlite_files
 from triagebot.ledger.address import Server
 from triagebot.ledger.ledger import Ledger
 from triagebot.ledger.statements import Database
@@ -84,7 +84,7 @@ def _thrown_away(source: Path | None, *, settle: float, now: Callable[[], float]
     copy = folder / "ledger.db"
     try:
         if source is not None:
-            sqlite.copy_file(source, copy)
+            sqlite_copy.copy_file(source, copy)
         return Ledger(sqlite.open_file(copy, called=source, now=now, on_close=remove), settle=settle)
     except BaseException:
         remove()
@@ -125,7 +125,7 @@ def backup(address: str | Path, target: Path) -> Path:
     be written, `LedgerUnusable` where there is no ledger or no sound one, `LedgerBusy` while it is locked.
     """
     source = locate(address)
-    if not source.exists():
+    if not sqlite_files.is_there(source):
         raise LedgerUnusable(f"no ledger at {source} yet: run `triagebot run` first, or name another ledger")
     try:
         _back_up(source, target.absolute())
@@ -145,7 +145,7 @@ def _back_up(source: Path, target: Path) -> None:
     # Beside the target, so that the last step is one step: a link to a name that is taken fails.
     with tempfile.TemporaryDirectory(prefix=".triagebot-", dir=target.parent) as folder:
         copy = Path(folder) / "ledger.db"
-        sqlite.copy_file(source, copy)
+        sqlite_copy.copy_file(source, copy)
         sqlite.check_file(copy, called=source)
         copy.chmod(0o600)
         _to_disk(copy)

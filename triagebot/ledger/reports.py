@@ -101,6 +101,11 @@ def repositories(tx: Transaction) -> tuple[tuple[int, str], ...]:
     return tuple((row["repo_id"], row["repo"]) for row in tx.all("repositories"))
 
 
+def last_nights(tx: Transaction) -> dict[str, int]:
+    """The number of each repository's newest night, by its latest name in lower case."""
+    return {row["repo"].casefold(): row["id"] for row in tx.all("repositories")}
+
+
 def status(tx: Transaction, repo: str | None, *, limit: int, whole: bool) -> Status:
     """The newest `limit` nights and days; a repository that the ledger does not know has an empty status.
 

@@ -276,18 +276,3 @@ def check_file(path: Path, *, called: Path) -> None:
     """Raise `LedgerUnusable` where `path`, `called` so in the sentence, is no sound ledger of this version or older."""
     with closing(SQLite(path, called=called)) as database:
         database.check()
-
-
-def copy_file(source: Path, target: Path) -> None:
-    """Copy a ledger by SQLite's own backup, which sees the log too. Not a byte of `source` changes."""
-    sqlite_files.refuse_network(source)
-    sqlite_files.check_wal(source)
-    with sqlite_faults.translated(source, BUSY_SECONDS):
-        # mode=ro: an ordinary connection would move a log that a crash left into the main file as it closes.
-        origin = sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-        copy = sqlite3.connect(target)
-        try:
-            origin.backup(copy)
-        finally:
-            copy.close()
-            origin.close()

@@ -8,21 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from triagebot.core.faults import LedgerBusy, LedgerUnusable
-from triagebot.ledger.sqlite_files import MOVE_ASIDE
+from triagebot.ledger.sqlite_files import MOVE_ASIDE, PERMIT
 from triagebot.ledger.statements import Conflict
 
 _UNIQUE = (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 # Primary result codes (the low byte). A lost race for the log's locks is as passing as a held lock.
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _FREE_SPACE = "free some space and run again: what was not recorded was not sent"
-_PERMIT = "make the file and its folder writable for this user, or name another ledger"
 _UNUSABLE = {
     sqlite3.SQLITE_FULL: ("disk full", _FREE_SPACE),
     sqlite3.SQLITE_CORRUPT: ("is damaged", MOVE_ASIDE),
     sqlite3.SQLITE_NOTADB: ("is damaged or no SQLite database", MOVE_ASIDE),
-    sqlite3.SQLITE_READONLY: ("is read-only", _PERMIT),
-    sqlite3.SQLITE_PERM: ("is not permitted", _PERMIT),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", _PERMIT),
+    sqlite3.SQLITE_READONLY: ("is read-only", PERMIT),
+    sqlite3.SQLITE_PERM: ("is not permitted", PERMIT),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", PERMIT),
     sqlite3.SQLITE_IOERR: ("the disk failed or is full", "check the disk and its free space, then run again"),
 }
 

@@ -23,6 +23,8 @@ def claim(
     One row for each action is held, the newest: while it is, no courier can claim another text of the issue.
     """
     tx.hold(repo_id, issue)
+    for row in tx.all("lapse_takebacks", repo_id=repo_id, issue=issue):
+        events.record_row(tx, "crashed", row, owner=owner)
     rows = [records.outbox_row(row) for row in tx.all("rows_of_issue", repo_id=repo_id, issue=issue)]
     if any(row.status in _IN_FLIGHT for row in rows):
         return Unclaimed.HELD

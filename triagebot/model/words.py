@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triagebot.core import secrecy
 from triagebot.model.endpoint import Endpoint
 from triagebot.model.wire import Form, Problem, out_of_money
 
@@ -9,10 +10,11 @@ _LONGEST = 200
 
 
 def plain(text: str, *, secret: str = "") -> str:
-    """Foreign text as one short line without control characters, and without the key that a server may echo."""
+    """Foreign text as one short line without control characters, and without the keys that a server may echo."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if len(secret) >= 8:
         line = line.replace(secret, "***")
+    line = secrecy.without_keys(line)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 

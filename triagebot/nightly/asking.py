@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from triagebot.core import policy, prompt, verdict
+from triagebot.core import policy, prompt, secrecy, verdict
 from triagebot.core.faults import Fault, ModelFault, QuestionRefused
 from triagebot.core.issue import Snapshot
 from triagebot.core.past import Past
 from triagebot.core.prompt import Question
-from triagebot.core.verdict import Answer, Outcome, Reply, Unusable, Usage, Verdict
+from triagebot.core.verdict import Answer, Outcome, Reply, Unusable, Usage, Verdict, Vote
 from triagebot.nightly.place import Place
 from triagebot.nightly.ports import Model
 from triagebot.nightly.purse import Purse
@@ -79,7 +79,17 @@ class Asker:
         if isinstance(judged, Unusable):
             if judged.final is None:
                 raise Unanswered(f"{judged.kind}: {judged.reason}")
-            return Verdict(outcome=judged.final, model=reply.model, prompt=asked)
-        choice = policy.choose(self.settings.labels, self.place.usable, judged.votes)
+            return Verdict(outcome=judged.final, model=self._discreet(reply.model), prompt=asked)
+        votes = [self._fit_to_keep(vote) for vote in judged.votes]
+        choice = policy.choose(self.settings.labels, self.place.usable, votes)
         outcome = Outcome.LABELLED if choice.votes else Outcome.NOTHING_FITS
-        return Verdict(outcome=outcome, labels=choice.votes, dropped=choice.dropped, model=reply.model, prompt=asked)
+        model = self._discreet(reply.model)
+        return Verdict(outcome=outcome, labels=choice.votes, dropped=choice.dropped, model=model, prompt=asked)
+
+    def _fit_to_keep(self, vote: Vote) -> Vote:
+        """From here on a vote is recorded and told in many places. A name of a label here is nobody's secret."""
+        known = any(vote.name == label.name for label in self.place.usable)
+        return replace(vote, name=vote.name if known else self._discreet(vote.name), reason=self._discreet(vote.reason))
+
+    def _discreet(self, words: str) -> str:
+        return secrecy.fit_to_keep(words, self.settings.texts.secrets)

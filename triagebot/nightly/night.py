@@ -28,7 +28,7 @@ from triagebot.nightly.probe import Probe
 from triagebot.nightly.purse import Purse
 from triagebot.nightly.reconcile import Item, Reconciler
 from triagebot.nightly.report import Summary, Tally
-from triagebot.nightly.settings import Budget, Orders, Settings
+from triagebot.nightly.settings import DONE, Budget, Orders, Settings
 from triagebot.nightly.stop import Stop
 from triagebot.nightly.sweep import Sweep
 from triagebot.nightly.triage import Triage
@@ -139,10 +139,10 @@ class Shift:
             return "interrupted"
         if stop.fault is not None:
             return f"stopped: {stop.fault}"
-        return "incomplete" if self.tally.incomplete else "done"
+        return "incomplete" if self.tally.incomplete else DONE
 
     def close(self, how: str) -> None:
-        self.parts.ledger.close_night(self.night, how=how, counts=self.tally.totals())
+        self.parts.ledger.close_night(self.night, how=self.orders.recorded(how), counts=self.tally.totals())
 
     def summary(self, how: str) -> Summary:
         return Summary(
@@ -198,6 +198,7 @@ class Shift:
         """Heal what tonight's posts show once they can be seen, and tell what is left."""
         if not self.parts.stop.asked:
             self._look_again()
+        self.triage.settle_held()
         self._tell_what_waits()
 
     def _look_again(self) -> None:

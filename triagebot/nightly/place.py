@@ -11,6 +11,12 @@ from triagebot.core.policy import LabelPolicy
 from triagebot.nightly.ports import Tracker
 
 _MAY_LABEL = frozenset({"ADMIN", "MAINTAIN", "WRITE", "TRIAGE"})
+_A_TOKEN = "the token", "use a GITHUB_TOKEN with write access to issues"
+_AN_APP = (
+    "the GitHub App",
+    'give it the permission "Issues: Read and write" in its settings, and accept the new permission where it is '
+    "installed",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +56,5 @@ def check(repository: Repository) -> None:
     if not repository.issues_enabled:
         raise ReadOnly(f"{repository.name} has its issues disabled: switch them on in the repository's settings")
     if repository.permission is not None and repository.permission not in _MAY_LABEL:
-        raise NotPermitted(
-            f"the token may only read {repository.name} (its permission is {repository.permission}): "
-            "use a GITHUB_TOKEN with write access to issues"
-        )
+        who, mend = _AN_APP if repository.as_app else _A_TOKEN
+        raise NotPermitted(f"{who} may only read {repository.name} (its permission is {repository.permission}): {mend}")

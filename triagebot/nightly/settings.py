@@ -12,6 +12,9 @@ from triagebot.core.selection import Select
 
 Template = Callable[[Mapping[str, object]], str]
 
+DONE = "done"
+"""How a night ended with nothing failed, and nothing left to others."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
@@ -94,3 +97,8 @@ class Orders:
     issues: tuple[int, ...] = ()
     again: bool = False
     triage: bool = True
+
+    def recorded(self, how: str) -> str:
+        """How the night ended, for the ledger: a part of one that somebody asked for silences no alarm."""
+        whole = self.triage and not self.issues
+        return how if whole or how != DONE else f"{DONE}: only what was asked for"

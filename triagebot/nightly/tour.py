@@ -78,6 +78,7 @@ class Tour:
     hire: Crew = crew.Thread
     _told: dict[str, Told] = field(default_factory=dict)
     _desks: dict[int, _Desk] = field(default_factory=dict)
+    _named: dict[int, str] = field(default_factory=dict)
     _refused: dict[str, Fault] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,9 +110,8 @@ class Tour:
                 self._attempt(site, partial(self._sweep, site))
         for item in self._shortlist:
             self._desks[item.ref.repo_id].left += 1
-        for desk in [*self._desks.values()]:  # most of a large owner have nothing to do on most nights
-            if not desk.left and not desk.shift.has_writes:
-                self._close(desk, desk.shift.how)
+        for desk in [*self._desks.values()]:  # the budget may have left all of its issues over
+            self._close_idle(desk, desk.left)
 
     def _end_all(self) -> None:
         for desk in [*self._desks.values()]:
@@ -152,15 +152,22 @@ class Tour:
             left = self._shortlist.offer(item, newest_first=desk.shift.sweep.newest_first)
             if left is not None:
                 self._desks[left[0].ref.repo_id].shift.sweep.leave(left)
+        self._close_idle(desk, len(items))
+
+    def _close_idle(self, desk: _Desk, questions: int) -> None:
+        """End a night with nothing to do, as most of a large owner's are: one that is killed, or has seconds to end,
+        leaves no more nights open than there is work for."""
+        if not questions and not desk.shift.has_writes:
+            self._close(desk, desk.shift.how)
 
     def _open(self, site: Site) -> _Desk:
         parts = site.parts(self.stop.branch())
         shift = night.begin(parts, self.settings, self.orders, site.tally, self._deadline, self._shared)
         desk, found = _Desk(site, shift), shift.place.repository
-        if found.id in self._desks:
+        if found.id in self._named:
             shift.close("stopped: named twice")
-            raise Misconfigured(f"{site.name} is the same repository as {found.name}: name it once.")
-        self._desks[found.id] = desk
+            raise Misconfigured(f"{site.name} is the same repository as {self._named[found.id]}: name it once.")
+        self._named[found.id], self._desks[found.id] = site.name, desk
         shift.pacer.rests = self._rests
         return desk
 

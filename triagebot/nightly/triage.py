@@ -59,6 +59,7 @@ class Triage:
     whole: Callable[[Item], Item | None]
     _held: dict[int, Claim] = field(default_factory=dict)
     _unreached: list[Claim] = field(default_factory=list)
+    _elsewhere: list[Item] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def work(self, items: queue.SimpleQueue[Item]) -> None:
@@ -108,6 +109,14 @@ class Triage:
                 self._not_answered(item, claim, fault, _sum(bill))
                 return
             self._finish(item, claim, verdict, _sum(bill))
+
+    def settle_held(self) -> None:
+        """What another worker held and has answered since is no work left over: of two nights that overlap, the one
+        that ends last is a whole one."""
+        for item in self._elsewhere:
+            with suppress(LedgerBusy):
+                if self.ledger.recall(item.ref.repo_id, item.ref.issue, item.ref.digest).verdict is not None:
+                    self._enter(item, Ended.STANDING, "another worker has answered it")
 
     def _finish(self, item: Item, claim: Claim, verdict: Verdict, usage: Usage) -> None:
         planned = standing.plan(
@@ -180,6 +189,8 @@ class Triage:
             usage=usage or Usage(),
         )
         self.tally.enter(entry)
+        if ended is Ended.HELD:
+            self._elsewhere.append(item)
 
 
 class _Held:

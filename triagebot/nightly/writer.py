@@ -25,7 +25,7 @@ from triagebot.nightly.visit import Visit
 LEASE = 120.0
 """Seconds for which an outbox row is held: more than the HTTP timeout and a margin."""
 
-_FRESH = 10.0
+FRESH = 10.0
 """Seconds for which a look may be acted upon."""
 
 IN_A_ROW = 5
@@ -72,7 +72,7 @@ class Writer:
             if row.action is Action.COMMENT and not visit.labels_ended:
                 self.book.postponed(row, self.settings.pace.settle, "waits for the labels")
                 continue
-            if not self.pacer.is_near(_FRESH):
+            if not self.pacer.is_near(FRESH):
                 return  # the rest goes back: no row is held while a gate or a slot is waited for
             self.pacer.take()
             if self._is_stale(visit) and not self._look_again(visit):
@@ -150,7 +150,7 @@ class Writer:
         return self._was_written(visit, row, write, receipt)
 
     def _is_stale(self, visit: Visit) -> bool:
-        return self.clock.monotonic() - visit.looked_at >= _FRESH
+        return self.clock.monotonic() - visit.looked_at >= FRESH
 
     def _was_written(self, visit: Visit, row: OutboxRow, write: Write, receipt: Receipt) -> RowStatus:
         comment = _recorded(receipt, visit.look)

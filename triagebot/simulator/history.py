@@ -10,13 +10,14 @@ from pathlib import Path
 
 from triagebot.nightly.settings import Orders
 from triagebot.sandbox.hub import BOT
+from triagebot.sandbox.repository import Repository
 from triagebot.sandbox.state import Comment, Issue
-from triagebot.simulator import house, judge
+from triagebot.simulator import house, judge, runs
 from triagebot.simulator.parts import LABELS
 from triagebot.simulator.scheduler import Deadlock, Process
 from triagebot.simulator.script import DAY, HOUSE, Event, Script, Weather
 from triagebot.simulator.shelf import Files, Shelf
-from triagebot.simulator.world import World, settings_for
+from triagebot.simulator.world import SETTINGS, World, settings_for
 
 _QUIET_NIGHTS = 3
 
@@ -38,7 +39,8 @@ def run(script: Script, folder: Path | None = None) -> Result:
 
 def run_on(shelf: Shelf, script: Script) -> Result:
     """The same with the ledgers of `shelf`."""
-    world = World(script.seed, shelf, script.weather, script.windows, settings=settings_for(script.mode))
+    settings = settings_for(script.mode, script.purse)
+    world = World(script.seed, shelf, script.weather, script.windows, settings=settings, number=script.repos)
     try:
         History(script, world).play()
     except Deadlock as deadlock:
@@ -62,8 +64,8 @@ class History:
 
     def play(self) -> None:
         self.world.counts[f"mode: {self.script.mode or 'as it comes'}"] += 1
-        for title in self.script.titles:
-            self.world.repo.open_issue(title=title)
+        for place, title in self.script.all_titles():
+            self.world.repos[place].open_issue(title=title)
         self.world.model.poison = self.script.poison
         for event in self.script.events:
             self.world.later(event.at, self._happening(event))
@@ -84,56 +86,67 @@ class History:
         if event.what == "night":
             self._night(event)
         elif event.what == "undo":
-            self.world.undo(self._process("undo", event), (event.issue,))
+            runs.an_undo(self.world, self._process("undo", event), self._repo(event), (event.issue,))
         elif event.what in self._trouble():
             self._trouble()[event.what]()
         elif event.what in HOUSE:
-            house.change(self.world, event.what, event.word)
+            house.change(self.world, self._repo(event), event.what, event.word)
         elif event.what == "open an issue":
             word = event.word.split(" ", 1)[0]
-            self.world.repo.open_issue(title=f"{word} {event.at:.3f} new")
+            self._repo(event).open_issue(title=f"{word} {event.at:.3f} new")
         else:
-            issue = self.world.repo.kept.get(event.issue)
-            if isinstance(issue, Issue) and issue.repo == self.world.repo.full_name:
-                self._act(event, issue)
+            issue = self._repo(event).kept.get(event.issue)
+            if isinstance(issue, Issue) and issue.repo == self._repo(event).full_name:
+                self._act(event, self._repo(event), issue)
+
+    def _repo(self, event: Event) -> Repository:
+        return self.world.repos[event.repo]
 
     def _night(self, event: Event) -> None:
         process = self._process("night", event)
         issues = (event.issue,) if event.issue else ()
         orders = Orders(issues=issues, again=event.again, triage=not event.deliver_only)
-        self.world.night(process, orders, ledger=event.ledger)
+        if not event.tour:
+            runs.a_night(self.world, process, self._repo(event), orders, ledger=event.ledger)
+            return
+        named = [self.world.repos[place] for place in event.tour]
+        runs.a_tour(self.world, process, named, orders, ledger=event.ledger)
 
     def _process(self, name: str, event: Event) -> Process:
-        for fate in ("kill_at", "kill_on", "stall_on"):
+        for fate in ("kill_at", "kill_on", "stall_on", "end_on"):
             if value := getattr(event, fate):
                 self.world.counts[f"{fate.replace('_', ' ')} {value if isinstance(value, str) else 'number'}"] += 1
         return Process(
-            name, kill_at=event.kill_at, kill_on=event.kill_on, stall_on=event.stall_on, stall_for=event.stall_for
+            name,
+            kill_at=event.kill_at,
+            kill_on=event.kill_on,
+            stall_on=event.stall_on,
+            stall_for=event.stall_for,
+            end_on=event.end_on,
         )
 
     # --- people
 
-    def _act(self, event: Event, issue: Issue) -> None:
-        repo, number = self.world.repo, issue.number
+    def _act(self, event: Event, repo: Repository, issue: Issue) -> None:
+        number = issue.number
         acts: dict[str, Callable[[], object]] = {
             "edit text": lambda: repo.edit_issue(number, title=event.word),
-            "edit and change back": lambda: self._change_back(issue, event.word),
+            "edit and change back": lambda: self._change_back(repo, issue, event.word),
             "close or reopen": lambda: (repo.close if issue.state == "open" else repo.reopen)(number),
             "lock or unlock": lambda: (repo.unlock if issue.locked else repo.lock)(number),
             "take a label off": lambda: repo.unlabel(number, issue.labels[0]) if issue.labels else None,
-            "put a label on": lambda: self._put_on(issue, event.word.split(" ", 1)[0]),
+            "put a label on": lambda: self._put_on(repo, issue, event.word.split(" ", 1)[0]),
             "delete the issue": lambda: repo.delete_issue(number),
             "transfer the issue": lambda: repo.transfer_issue(number, "octo/elsewhere"),
         }
-        acts.get(event.what, lambda: self._act_on_comment(event.what, issue))()
+        acts.get(event.what, lambda: self._act_on_comment(event.what, repo, issue))()
 
-    def _put_on(self, issue: Issue, name: str) -> None:
+    def _put_on(self, repo: Repository, issue: Issue, name: str) -> None:
         """A person's own choice, or what they had taken off before."""
-        if name in LABELS and name.casefold() in self.world.repo.label_set:
-            self.world.repo.label(issue.number, name)
+        if name in LABELS and name.casefold() in repo.label_set:
+            repo.label(issue.number, name)
 
-    def _act_on_comment(self, what: str, issue: Issue) -> None:
-        repo = self.world.repo
+    def _act_on_comment(self, what: str, repo: Repository, issue: Issue) -> None:
         for comment in _ours(issue)[-1:]:
             match what:
                 case "delete our comment":
@@ -145,18 +158,18 @@ class History:
                 case "copy our marker":
                     repo.comment(issue.number, comment.body, by="mallory")
                 case "leave a twin of ours":
-                    self._leave_twin(issue.number, comment.body)
+                    self._leave_twin(repo, issue.number, comment.body)
 
-    def _leave_twin(self, number: int, body: str) -> None:
+    def _leave_twin(self, repo: Repository, number: int, body: str) -> None:
         """As an earlier accident may have left one, which somebody may have liked since."""
-        twin = self.world.repo.comment(number, body, by=BOT)
+        twin = repo.comment(number, body, by=BOT)
         self.world.watch.comment_ids.add(twin.id)
         if self.world.random.random() < 0.5:
-            self.world.repo.react(twin.id)
+            repo.react(twin.id)
 
-    def _change_back(self, issue: Issue, word: str) -> None:
+    def _change_back(self, repo: Repository, issue: Issue, word: str) -> None:
         """Away and back again, with time between for a night to notice."""
-        before, repo, number = issue.title, self.world.repo, issue.number
+        before, number = issue.title, issue.number
         repo.edit_issue(number, title=word)
 
         def back() -> None:
@@ -189,8 +202,10 @@ class History:
         world = self.world
         world.weather, world.model.trouble, world.model.poison = Weather(), 0.0, 0
         world.hub.listing_lag = 0.0
-        house.restore(world)
-        written = 0
+        world.settings = replace(world.settings, budget=SETTINGS.budget)
+        for repo in world.repos:
+            house.restore(repo)
+        written, before = 0, len(world.summaries)
         self._quiet_nights()
         judge.buried(world, self.script)
         for _ in range(2):  # a labels row that is given back may give a comment back in turn
@@ -198,12 +213,18 @@ class History:
             written = self._quiet_nights()
         if written:
             world.violate(f"after {3 * _QUIET_NIGHTS} quiet nights the bot still writes ({written} writes)")
+        if len(world.summaries) - before != 3 * _QUIET_NIGHTS * len(world.repos):
+            world.violate("a quiet night came to no end")
+        for summary in world.summaries[-len(world.repos) :]:
+            if summary.how != "done":
+                world.violate(f"after {3 * _QUIET_NIGHTS} quiet nights one ends {summary.how}: {summary.tally.notes}")
 
     def _take_all_back(self) -> None:
         """At rest nothing is in flight: an undo of everything leaves what people touched, and no night repeats it."""
         world = self.world
-        world.undo(Process("undo"), tuple(issue.number for issue in world.repo.issues()))
-        world.scheduler.run()
+        for repo in world.repos:
+            runs.an_undo(world, Process("undo"), repo, tuple(issue.number for issue in repo.issues()))
+            world.scheduler.run()
         judge.taken_back(world)
         if self._quiet_nights(1):
             world.violate("a night writes what an undo has taken back")
@@ -214,7 +235,10 @@ class History:
         for _ in range(number):
             world.scheduler.now += DAY
             before = judge.writes(world.counts)
-            world.night(Process("quiet"), Orders())
+            if len(world.repos) == 1:
+                runs.a_night(world, Process("quiet"), world.repo, Orders())
+            else:
+                runs.a_tour(world, Process("quiet"), world.repos, Orders())
             world.scheduler.run()
         return judge.writes(world.counts) - before
 

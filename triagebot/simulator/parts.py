@@ -119,11 +119,11 @@ class SimLedger:
 
     def _notice(self, name: str, args: tuple[Any, ...], answer: object) -> None:
         if isinstance(answer, Claim):
-            self._world.watch.claimed(self._ledger, answer.ref.issue)
+            self._world.watch.claimed(self._ledger, answer.ref)
         if isinstance(answer, Unclaimed):
             self._world.counts[f"unclaimed: {answer.value}"] += 1
         if name == "lift_silence":
-            self._world.watch.lifted.add(args[1])
+            self._world.watch.lifted.add((args[0], args[1]))
         if name == "close_gate":
             self._world.gate_closed_at = self._world.scheduler.now
 
@@ -138,10 +138,12 @@ class SimModel:
     counts: Counter[str]
     asked: Counter[str] = field(default_factory=Counter)
     questions: Counter[str] = field(default_factory=Counter)
+    calls: Counter[Process] = field(default_factory=Counter)
     poison: int = 0
 
     def ask(self, question: Question) -> Reply:
         self.scheduler.step("model.ask")
+        self.calls[self.scheduler.process] += 1
         self.scheduler.sleep(self.random.uniform(0.5, 20.0))
         title = str(json.loads(question.user)["title"])
         self.questions[title] += 1

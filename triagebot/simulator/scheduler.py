@@ -28,7 +28,8 @@ class Process:
     """What lives and dies together.
 
     It is killed at its step number `kill_at`, or at its first step of the name `kill_on`;
-    it stalls for `stall_for` seconds at its first step of the name `stall_on`.
+    it stalls for `stall_for` seconds at its first step of the name `stall_on`; at its first
+    step of the name `end_on` it is told to end, by a signal: then `told` is called.
     """
 
     name: str
@@ -36,15 +37,21 @@ class Process:
     kill_on: str = ""
     stall_on: str = ""
     stall_for: float = 0.0
+    end_on: str = ""
+    told: Callable[[], None] = lambda: None
     steps: int = 0
     dead: bool = False
     stalled: bool = False
+    ending: bool = False
 
     def dies_at(self, step: str) -> bool:
         return self.steps == self.kill_at or step == self.kill_on
 
     def stalls_at(self, step: str) -> bool:
         return step == self.stall_on and not self.stalled
+
+    def ends_at(self, step: str) -> bool:
+        return step == self.end_on and not self.ending
 
 
 @dataclass(eq=False)
@@ -100,10 +107,19 @@ class Scheduler:
         if process.dies_at(name):
             self.killed += not process.dead
             process.dead = True
+        if process.ends_at(name):
+            self.killed += 1  # the answers that it waits for are lost, as with a kill
+            process.ending = True
+            process.told()
         if process.stalls_at(name):
             process.stalled = True
             self._park(None, self.now + process.stall_for)
         self._park(None, self.now)
+
+    @property
+    def process(self) -> Process:
+        """Whose task is at work."""
+        return self._task().process
 
     def kill(self) -> None:
         """The current process dies here, by what it does."""
@@ -123,26 +139,33 @@ class Scheduler:
     def run(self, limit: int = 60_000) -> None:
         """Until every task has ended. Raises `Deadlock`, also after `limit` switches."""
         for _ in range(limit):
-            self.tasks = [task for task in self.tasks if not task.done]
             if not self.tasks:
                 return
-            self._switch(self._next())
+            task = self._next()
+            self._switch(task)
+            if task.done:
+                self.tasks.remove(task)
         raise Deadlock(f"still running after {limit} switches: {[(t.process.name, t.name) for t in self.tasks]}")
 
     def _next(self) -> Task:
-        ready = [task for task in self.tasks if self._is_ready(task)]
+        ready = self._ready()
         if not ready:
             times = [task.wake_at for task in self.tasks if task.wake_at is not None]
             if not times:
                 raise Deadlock(f"everybody waits: {[(t.process.name, t.name) for t in self.tasks]}")
             self.now = max(self.now, min(times))
-            ready = [task for task in self.tasks if self._is_ready(task)]
+            ready = self._ready()
         return ready[0] if len(ready) == 1 else self.random.choice(ready)
 
-    def _is_ready(self, task: Task) -> bool:
-        if task.process.dead or (task.wake_at is not None and task.wake_at <= self.now):
-            return True
-        return task.until is not None and task.until()
+    def _ready(self) -> list[Task]:
+        now = self.now
+        return [
+            task
+            for task in self.tasks
+            if (task.wake_at is not None and task.wake_at <= now)
+            or task.process.dead
+            or (task.until is not None and task.until())
+        ]
 
     def _switch(self, task: Task) -> None:
         self._current = task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 DAY = 86_400.0
@@ -61,12 +62,27 @@ UNDO_STEPS = (
 )
 
 
-_TOLD = ("issue", "word", "again", "deliver_only", "kill_at", "kill_on", "stall_on", "stall_for")
+_TOLD = (
+    "repo",
+    "tour",
+    "issue",
+    "word",
+    "again",
+    "deliver_only",
+    "kill_at",
+    "kill_on",
+    "stall_on",
+    "stall_for",
+    "end_on",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """Something that happens `at` seconds after the start. `what` is `night`, or a word of PEOPLE, TROUBLE or HOUSE."""
+    """Something that happens `at` seconds after the start. `what` is `night`, or a word of PEOPLE, TROUBLE or HOUSE.
+
+    `repo` is the place of the repository that it happens to, or with `tour` those which that night is over.
+    """
 
     at: float
     what: str
@@ -79,6 +95,9 @@ class Event:
     kill_on: str = ""
     stall_on: str = ""
     stall_for: float = 0.0
+    end_on: str = ""
+    repo: int = 0
+    tour: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         told = {name: getattr(self, name) for name in _TOLD} | {"ledger": self.ledger if self.ledger != "main" else ""}
@@ -88,7 +107,7 @@ class Event:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weather:
     """How likely trouble is for each kind of request, how far lists lag, how poorly the model
-    answers, and how often the ledger is locked or its disk full."""
+    answers, how often the ledger is locked or its disk full, and how often a sweep fails."""
 
     read: float = 0.0
     write: float = 0.0
@@ -97,12 +116,14 @@ class Weather:
     lag: float = 0.0
     model: float = 0.0
     ledger: float = 0.0
+    sweep: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Script:
     """One history: `titles` are the issues at its start, `poison` the one whose question kills who asks it,
-    `mode` how the bot is set up: as it comes, or one of MODES."""
+    `mode` how the bot is set up: as it comes, or one of MODES. Where it is about several repositories, `others` are
+    the issues of the further ones, and `purse` the number of questions that a run may ask, 0 for no limit."""
 
     seed: int
     titles: tuple[str, ...]
@@ -110,6 +131,16 @@ class Script:
     weather: Weather
     poison: int = 0
     mode: str = ""
+    others: tuple[tuple[str, ...], ...] = ()
+    purse: int = 0
+
+    @property
+    def repos(self) -> int:
+        return 1 + len(self.others)
+
+    def all_titles(self) -> Iterator[tuple[int, str]]:
+        """The issues at the start, each with the place of its repository."""
+        return ((place, title) for place, titles in enumerate((self.titles, *self.others)) for title in titles)
 
     @property
     def windows(self) -> frozenset[str]:
@@ -125,19 +156,20 @@ class Script:
 
     @property
     def accidents(self) -> int:
-        """How many nights are to be killed or to stall."""
-        return sum(bool(e.kill_at or e.kill_on or e.stall_for) for e in self.events)
+        """How many nights are to be killed or told to end, or to stall."""
+        return sum(bool(e.kill_at or e.kill_on or e.stall_for or e.end_on) for e in self.events)
 
     def without(self, place: int) -> Script:
         return replace(self, events=self.events[:place] + self.events[place + 1 :])
 
     def __str__(self) -> str:
-        head = [f"seed {self.seed}: {', '.join(self.titles)}; {self.mode or 'as it comes'}; {self.weather}"]
+        titles = "; ".join(", ".join(each) for each in (self.titles, *self.others))
+        head = [f"seed {self.seed}: {titles}; {self.mode or 'as it comes'}; {self.weather}"]
         return "\n".join(head + [f"  {event}" for event in self.events])
 
 
 def draw(seed: int) -> Script:
-    """The script of a seed."""
+    """The script of a seed, about one repository."""
     dice = random.Random(seed)  # noqa: S311 - a seed, not a secret
     issues = dice.randint(1, 4)
     calm = dice.random() < 0.1
@@ -159,7 +191,7 @@ def draw(seed: int) -> Script:
         weather = replace(weather, lag=50.0)
     return Script(
         seed=seed,
-        titles=tuple(_title(dice, number) for number in range(1, issues + 1)),
+        titles=tuple(a_title(dice, number) for number in range(1, issues + 1)),
         events=tuple(sorted(events, key=lambda event: event.at)),
         weather=weather,
         poison=int(poison),
@@ -185,19 +217,19 @@ def _duel(dice: random.Random, days: int) -> list[Event]:
 def _crowd(dice: random.Random, days: int) -> list[Event]:
     """Several couriers wait for slots, side by side, while one of them meets a limit: the gate closes for all."""
     start = days * DAY + 10_800
-    new = [Event(at=start + n, what="open an issue", word=_title(dice, n)) for n in range(4)]
+    new = [Event(at=start + n, what="open an issue", word=a_title(dice, n)) for n in range(4)]
     return new + [Event(at=start + 10 + n, what="night", deliver_only=n == 2) for n in range(3)]
 
 
 def _hurry(dice: random.Random, days: int) -> list[Event]:
     """A text changes, and is judged anew, before lists show the comment on the old one."""
     start, last = days * DAY + 10_800, 30
-    new = [Event(at=start + n, what="open an issue", word=_title(dice, n)) for n in range(2)]
-    edits = [Event(at=start + last, what="edit text", issue=issue, word=_title(dice, issue)) for issue in range(1, 7)]
+    new = [Event(at=start + n, what="open an issue", word=a_title(dice, n)) for n in range(2)]
+    edits = [Event(at=start + last, what="edit text", issue=issue, word=a_title(dice, issue)) for issue in range(1, 7)]
     return [*new, Event(at=start + 2, what="night"), *edits, Event(at=start + last + 1, what="night")]
 
 
-def _title(dice: random.Random, number: int) -> str:
+def a_title(dice: random.Random, number: int) -> str:
     return f"{dice.choice(WORDS)} {number} {dice.randint(1, 3)}"
 
 
@@ -222,7 +254,7 @@ def _day(dice: random.Random, day: int, issues: int, *, calm: bool, two: bool) -
     for _ in range(dice.randint(0, 6)):
         at = start + dice.choice([dice.uniform(0, 120), dice.uniform(0, 2000)])
         number = dice.randint(1, issues)
-        title = _title(dice, number)
+        title = a_title(dice, number)
         event = Event(at=at, what=dice.choice(PEOPLE), issue=number, word=title)
         events.append(event if calm or event.what != "undo" else _with_fate(dice, event, (*STEPS, *UNDO_STEPS * 3)))
     if not calm and dice.random() < 0.2:

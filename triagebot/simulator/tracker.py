@@ -89,6 +89,8 @@ class SimTracker:
 
     def sweep(self) -> Iterator[Snapshot]:
         self._request("sweep")
+        if self.weather.sweep:
+            self._rough("sweep", self.weather.sweep)
         issues = self.repo.issues() if self.repo.issues_enabled else []
         page = [shown.snapshot(self.hub, self.repo.id, issue) for issue in issues if issue.state == "open"]
         yield from page

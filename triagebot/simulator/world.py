@@ -1,34 +1,30 @@
-"""One simulated installation: a repository, its ledgers, and nights that run, overlap, stall and die."""
+"""One simulated installation: its repositories and ledgers, and the time in which everything happens to them."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from triagebot.core.actions import Receipt, Write
-from triagebot.core.faults import Fault
-from triagebot.core.issue import Snapshot
 from triagebot.core.policy import LabelPolicy, Mode
 from triagebot.core.selection import Select
 from triagebot.ledger import opening
 from triagebot.ledger.ledger import Ledger
-from triagebot.nightly import night, place
-from triagebot.nightly.pacer import Pacer
-from triagebot.nightly.report import Nobody, Summary, Tally
-from triagebot.nightly.settings import Budget, Orders, Pace, Settings, Texts
-from triagebot.nightly.stop import Stop
-from triagebot.nightly.undo import Undo
+from triagebot.nightly.report import Summary
+from triagebot.nightly.settings import Budget, Pace, Settings, Texts
 from triagebot.sandbox.hub import BOT, Hub
+from triagebot.sandbox.repository import Repository
 from triagebot.sandbox.state import Comment
-from triagebot.simulator.parts import LABELS, SimClock, SimHand, SimLedger, SimModel
+from triagebot.simulator.parts import LABELS, SimModel
 from triagebot.simulator.scheduler import Process, Scheduler
 from triagebot.simulator.script import SETTLE, Weather
 from triagebot.simulator.shelf import Shelf
-from triagebot.simulator.tracker import SimTracker
 from triagebot.simulator.watch import Watch
+
+NAMES = ("octo/sim", "octo/second", "acme/third")
+"""The repositories, of two owners: as many of them as a history is about."""
 
 _START = datetime(2026, 10, 24, 23, 45, tzinfo=UTC).timestamp()  # the night in which Europe's clocks go back
 
@@ -50,20 +46,22 @@ SETTINGS = Settings(
 )
 
 
-def settings_for(mode: str) -> Settings:
-    """How the bot is set up in a history of that mode."""
+def settings_for(mode: str, purse: int = 0) -> Settings:
+    """How the bot is set up in a history of that mode; `purse` questions may be asked in one run, 0 is no limit."""
+    settings = replace(SETTINGS, budget=replace(SETTINGS.budget, calls=purse or None))
     match mode:
         case "suggest":
-            return replace(SETTINGS, labels=LabelPolicy(mode=Mode.SUGGEST))
+            return replace(settings, labels=LabelPolicy(mode=Mode.SUGGEST))
         case "comments off":
-            return replace(SETTINGS, comments=False)
+            return replace(settings, comments=False)
         case _:
-            return SETTINGS
+            return settings
 
 
 @dataclass
 class World:
-    """Everything that one history happens to. `windows` are those of the promise that it opens."""
+    """Everything that one history happens to. `windows` are those of the promise that it opens; `number` is that of
+    the repositories."""
 
     seed: int
     shelf: Shelf
@@ -72,9 +70,10 @@ class World:
     counts: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
     settings: Settings = SETTINGS
+    number: int = 1
     jump: float = 0.0
     gate_closed_at: float = 0.0
-    missed: set[str] = field(default_factory=set)  # labels that the repository was without for a while
+    missed: set[tuple[int, str]] = field(default_factory=set)  # labels that a repository was without for a while
     summaries: list[Summary] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -82,8 +81,10 @@ class World:
         self.scheduler = Scheduler(self.random)
         self.hub = Hub(now=lambda: datetime.fromtimestamp(_START + self.scheduler.now, UTC))
         self.hub.listing_lag = self.weather.lag
-        self.repo = self.hub.create_repository("octo/sim", labels=LABELS)
+        self.repo = self.hub.create_repository(NAMES[0], labels=LABELS)
         self.hub.create_repository("octo/elsewhere", labels=LABELS)
+        others = [self.hub.create_repository(name, labels=LABELS) for name in NAMES[1 : self.number]]
+        self.repos = (self.repo, *others)
         self.model = SimModel(self.scheduler, self.random, self.weather.model, self.counts)
         self.ledgers: dict[str, Ledger] = {}
         self.watch = Watch(self)
@@ -95,9 +96,13 @@ class World:
     def violate(self, sentence: str) -> None:
         self.violations.append(f"{self.scheduler.now:.1f}s: {sentence}")
 
-    def own(self, number: int) -> list[Comment]:
+    def issues(self) -> Iterator[tuple[Repository, int]]:
+        """Every number that was ever given, with its repository."""
+        return ((repo, number) for repo in self.repos for number in repo.kept)
+
+    def own(self, repo: Repository, number: int) -> list[Comment]:
         """The bot's comments on an issue that are still seen: neither deleted nor hidden."""
-        return [c for c in self.repo.comments(number) if c.author.login == BOT and c.minimized is None]
+        return [c for c in repo.comments(number) if c.author.login == BOT and c.minimized is None]
 
     # --- ledgers
 
@@ -133,15 +138,7 @@ class World:
         for opened in self.ledgers.values():
             opened.close()
 
-    # --- nights and other happenings
-
-    def night(self, process: Process, orders: Orders, *, ledger: str = "main") -> None:
-        """Start a process that runs one night."""
-        self.scheduler.spawn(process, "main", lambda: self._run(process, ledger, orders))
-
-    def undo(self, process: Process, issues: Sequence[int]) -> None:
-        """Start a process in which a person undoes what stands on issues."""
-        self.scheduler.spawn(process, "main", lambda: self._undo(process, issues))
+    # --- other happenings
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:
         """Something that happens to the world, whoever has died meanwhile."""
@@ -151,64 +148,3 @@ class World:
             act()
 
         self.scheduler.spawn(Process("world"), "later", wait)
-
-    def _run(self, process: Process, ledger: str, orders: Orders) -> None:
-        stop = Stop()
-        shipped = Ledger(self.ledger(ledger)._database, settle=SETTLE)
-        parts = night.Parts(
-            ledger=SimLedger(shipped, self),
-            tracker=self._tracker(process, shipped),
-            model=self.model,
-            clock=SimClock(self.scheduler, self.wall, stop),
-            stop=stop,
-            crew=lambda hand, work, until: SimHand(self.scheduler, process, hand, work, until),
-        )
-        before = datetime.fromtimestamp(self.wall(), UTC).date()
-        try:
-            self.summaries.append(night.run(parts, self.settings, orders, Tally()))
-            self.counts["night ended"] += 1
-        except Fault as fault:
-            self.counts[f"night ended by {type(fault).__name__}"] += 1
-        except Exception as bug:  # noqa: BLE001 - whatever else comes out of a night is a finding
-            self.violate(f"a night crashed: {bug!r}")
-        if stop.fault is not None:
-            self.counts[f"night stopped by {type(stop.fault).__name__}"] += 1
-        if before != datetime.fromtimestamp(self.wall(), UTC).date():
-            self.counts["midnight in mid-run"] += 1
-
-    def _undo(self, process: Process, issues: Sequence[int]) -> None:
-        stop, shipped = Stop(), Ledger(self.ledger("main")._database, settle=SETTLE)
-        tracker, ledger = self._tracker(process, shipped), SimLedger(shipped, self)
-        clock = SimClock(self.scheduler, self.wall, stop)
-        try:
-            repository = tracker.repository()
-            place.check(repository)
-            deadline = clock.monotonic() + self.settings.deadline
-            pacer = Pacer(ledger, tracker.account, self.settings.pace, clock, stop, deadline, lambda _: None)
-            undo = Undo(ledger, tracker, pacer, stop, Nobody(), repository, tracker.identity())
-            for undone in undo.run(issues):
-                self.counts[f"undo: {undone.fate.value}"] += 1
-        except Fault as fault:
-            self.counts[f"undo ended by {type(fault).__name__}"] += 1
-        except Exception as bug:  # noqa: BLE001 - whatever else comes out of it is a finding
-            self.violate(f"an undo crashed: {bug!r}")
-
-    def _tracker(self, process: Process, ledger: Ledger) -> SimTracker:
-        def watch(tracker: SimTracker, write: Write, looked: Snapshot | None) -> None:
-            self.watch.names(write, tracker.known)
-            self.watch.sends(process, ledger, write, looked)
-
-        def stored(write: Write, receipt: Receipt) -> None:
-            self.watch.stored(process, write, receipt)
-
-        return SimTracker(
-            hub=self.hub,
-            repo=self.repo,
-            scheduler=self.scheduler,
-            random=self.random,
-            weather=self.weather,
-            counts=self.counts,
-            watch=watch,
-            stored=stored,
-            later=self.later,
-        )

@@ -251,6 +251,14 @@ UPDATE outbox
  WHERE id = :id AND status IN ('sent', 'withdrawn', 'dead')
 RETURNING *;
 
+-- name: lapse_takebacks
+-- A crash of an undo. Whatever it did can be done again, so the row is what it was, and no night has to look first.
+UPDATE outbox
+   SET status = was, lease_until = NULL, updated_at = {utc}
+ WHERE repo_id = :repo_id AND issue = :issue AND status = 'sending' AND lease_until <= {now}
+   AND was IN ('sent', 'withdrawn', 'dead')
+RETURNING *;
+
 -- name: put_back
 UPDATE outbox
    SET status = was, lease_until = NULL, updated_at = {utc}

@@ -2,7 +2,7 @@
 
 -- name: repositories
 -- The name that was used last, for each repository.
-SELECT repo_id, repo FROM nights
+SELECT id, repo_id, repo FROM nights
  WHERE id IN (SELECT max(id) FROM nights GROUP BY repo_id)
  ORDER BY repo, repo_id;
 
@@ -19,8 +19,9 @@ SELECT * FROM nights
 SELECT * FROM nights WHERE id = :id;
 
 -- name: last_good_night
+-- A night that ended in the future, by a clock that was wrong, proves nothing.
 SELECT max(finished_at) AS finished_at FROM nights
- WHERE (:repo_id = 0 OR repo_id = :repo_id) AND how = :good;
+ WHERE (:repo_id = 0 OR repo_id = :repo_id) AND how = :good AND finished_at <= {utc};
 
 -- name: first_of_last_days
 -- The first of the newest days: down the index, a step for each day.
