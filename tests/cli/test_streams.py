@@ -83,7 +83,7 @@ def main():
     ("command", "at"),
     [
         ("--version", "triagebot.cli.boundary"),
-        ("--version", "sqlite3"),
+        ("--version", "triagebot.cli.versions"),
         ("status", "triagebot.cli.main"),
         ("status", "typer"),
         ("status", "triagebot.cli.ledgers"),

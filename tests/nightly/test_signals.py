@@ -6,11 +6,20 @@ import signal
 import sqlite3
 import subprocess
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from tests.world import World
 from triagebot.sandbox import faults
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """What is ignored here the programs that are started ignore, too; and these tests may run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def ended(process: subprocess.Popen[str], number: int) -> str:
