@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -36,6 +37,20 @@ def test_of_nights_that_overlap_the_one_that_ends_last_is_a_good_one(world: Worl
     assert ran.code == status.code == (0 if answers else 1)
     assert ran.json["counts"].get("answered_before" if answers else "held_by_another_worker") == 1
     assert world.stand.count == 1
+
+
+def test_an_issue_asked_anew_that_another_worker_holds_is_left_over_whatever_was_answered_before(world: World) -> None:
+    number = world.crash(TITLE, BODY)
+    world.night()
+    with open_ledger(world.ledger) as other:
+        night = other.open_night(
+            repo_id=world.repo.id, repo="octo/demo", day=world.hub.now().date() - timedelta(days=1)
+        )
+        ref = Ref(repo_id=world.repo.id, issue=number, day=night.day, digest=key.digest(TITLE, BODY))
+        assert isinstance(other.claim(ref, night, lease=900.0, again=True), Claim)
+        ran = world.run("--issue", str(number), "--again")
+    assert ran.code == 1
+    assert "held by another worker" in ran.out
 
 
 @pytest.mark.parametrize("part", ["deliver", "issue"])

@@ -189,7 +189,7 @@ class Triage:
             usage=usage or Usage(),
         )
         self.tally.enter(entry)
-        if ended is Ended.HELD:
+        if ended is Ended.HELD and not item.again:  # what is asked anew has an answer, and waits for another one
             self._elsewhere.append(item)
 
 
